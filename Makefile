@@ -1,0 +1,37 @@
+# Every target that CI runs can be run here by hand with the same result. `make` alone lists them.
+SHELL := /bin/bash
+TAGS  := gms_pure_go
+PKG   ?= ./...
+TESTS ?= .
+# CI sets CI=true: -race, more histories and queries, fuzzing. A stranger waits minutes, not an hour.
+RACE  := $(if $(CI),-race,)
+VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+export CGO_ENABLED ?= 0
+# The race detector needs cgo; nothing else does.
+test race: export CGO_ENABLED = $(if $(RACE)$(filter race,$(MAKECMDGOALS)),1,0)
+
+STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+
+.PHONY: help
+help: ## this list
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
+
+.PHONY: build
+build: ## the static binary, bin/millrace
+	go build -tags $(TAGS) -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o bin/millrace ./cmd/millrace
+
+.PHONY: test
+test: ## everything that needs only Go
+	go test -tags $(TAGS) $(RACE) -run '$(TESTS)' $(PKG)
+
+.PHONY: race
+race: ## the same with the race detector
+	go test -tags $(TAGS) -race -run '$(TESTS)' $(PKG)
+
+.PHONY: lint
+lint: ## formatting, vet, staticcheck, the layers, cross-builds
+	scripts/lint
+
+.PHONY: generate
+generate: ## regenerate docs from code; CI checks that nothing changes
+	go generate -tags $(TAGS) ./...

@@ -1,0 +1,59 @@
+package kafka
+
+import "regexp"
+
+// Isolation is Kafka's isolation.level.
+type Isolation int8
+
+// The isolation levels; the zero value is Kafka's wire value of read_uncommitted.
+const (
+	ReadUncommitted Isolation = 0
+	ReadCommitted   Isolation = 1
+)
+
+// Selection names what to read. Exactly one field is set.
+type Selection struct {
+	// Topics must exist.
+	Topics []string
+	// Pattern selects every topic whose whole name matches; none is no error. Internal topics (names with a leading "__") are left out.
+	Pattern *regexp.Regexp
+	// Assign names partitions.
+	Assign map[string][]int32
+}
+
+// Bound is one end of a read: where it starts (inclusive) or where it ends (exclusive).
+type Bound struct {
+	Kind BoundKind
+	// Offsets by topic and partition, for AtOffsets: -2 earliest, -1 latest. It must name exactly the partitions selected.
+	Offsets map[string]map[int32]int64
+	// Timestamp in milliseconds since 1970, for AtTimestamp.
+	Timestamp int64
+	// Timestamps by topic and partition, for AtTimestamps. It must name exactly the partitions selected.
+	Timestamps map[string]map[int32]int64
+	// NoMatchError makes a partition without a record at or after the timestamp an error; else its end is taken. Only for a start.
+	NoMatchError bool
+}
+
+// BoundKind says how a Bound is given.
+type BoundKind uint8
+
+// The kinds of Bound.
+const (
+	AtEarliest BoundKind = iota
+	AtLatest
+	AtOffsets
+	AtTimestamp
+	AtTimestamps
+)
+
+// ReadSpec is a bounded read as the user's arguments describe it: what to read, from where to where.
+type ReadSpec struct {
+	Select     Selection
+	Start, End Bound
+	Isolation  Isolation
+	// FailOnDataLoss makes a range that the log no longer holds an error; else it is clamped, with a warning and a count.
+	FailOnDataLoss bool
+	// MinPartitions and MaxRecordsPerPartition are hints for the number of splits; 0 for none.
+	MinPartitions          int
+	MaxRecordsPerPartition int64
+}

@@ -1,0 +1,160 @@
+// Package scan is the contract between what reads records and what computes on them.
+//
+// A Request says what a query wants of a topic; a Source is that request bound to a cluster, with its splits fixed. Run reads
+// the splits on several lanes at once and pushes column batches into one Sink per lane:
+//
+//	planner ── Request ──▶ Source (internal/kafka)
+//	                          │ Run: lanes × (fetch → decompress → parse)
+//	                          ▼
+//	                        Sink (internal/ops)  filter → project → aggregate, one per lane
+//
+// Pushing, not pulling: a lane owns its batch, fills it, pushes it down and may reuse it when Push returns. No batch crosses a
+// goroutine unless a Sink copies it.
+package scan
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+
+	"millrace/internal/column"
+)
+
+// Field is a column that a record offers.
+type Field uint8
+
+// The fields of a record. KeyLength and ValueLength are the lengths in bytes (NULL for a NULL key or value): a scan that needs only
+// these never touches the bytes.
+const (
+	Key Field = iota
+	Value
+	Topic
+	Partition
+	Offset
+	Timestamp
+	TimestampType
+	Headers
+	KeyLength
+	ValueLength
+	numFields
+)
+
+var fields = [numFields]column.Field{
+	Key:           {Name: "key", Type: column.Type{Kind: column.Bytes}, Nullable: true},
+	Value:         {Name: "value", Type: column.Type{Kind: column.Bytes}, Nullable: true},
+	Topic:         {Name: "topic", Type: column.Type{Kind: column.Text}},
+	Partition:     {Name: "partition", Type: column.Type{Kind: column.Int32}},
+	Offset:        {Name: "offset", Type: column.Type{Kind: column.Int64}},
+	Timestamp:     {Name: "timestamp", Type: column.Type{Kind: column.Timestamp, Scale: 3}, Nullable: true},
+	TimestampType: {Name: "timestampType", Type: column.Type{Kind: column.Int32}},
+	Headers:       {Name: "headers", Type: column.Type{Kind: column.JSON}, Nullable: true},
+	KeyLength:     {Name: "length(key)", Type: column.Type{Kind: column.Int64}, Nullable: true},
+	ValueLength:   {Name: "length(value)", Type: column.Type{Kind: column.Int64}, Nullable: true},
+}
+
+// Column describes the vector that f fills.
+func (f Field) Column() column.Field { return fields[f] }
+
+func (f Field) String() string { return fields[f].Name }
+
+// Range is the half-open interval [From, To).
+type Range struct{ From, To int64 }
+
+// Full is the range of all offsets.
+var Full = Range{0, math.MaxInt64}
+
+// Empty reports whether r holds nothing.
+func (r Range) Empty() bool { return r.From >= r.To }
+
+// Intersect gives the part that r and o share.
+func (r Range) Intersect(o Range) Range { return Range{max(r.From, o.From), min(r.To, o.To)} }
+
+func (r Range) String() string {
+	if r.To == math.MaxInt64 {
+		return fmt.Sprintf("[%d, ∞)", r.From)
+	}
+	return fmt.Sprintf("[%d, %d)", r.From, r.To)
+}
+
+// Bounds are the predicates that a source applies before it reads: a conjunction of one set per dimension. All but MinTimestamp are
+// exact (no record outside is ever delivered). nil means unbounded, an empty non-nil slice means nothing qualifies.
+type Bounds struct {
+	// Topics, when not nil, are the topics that qualify.
+	Topics []string
+	// Partitions and Offsets are ascending, disjoint ranges.
+	Partitions, Offsets []Range
+	// MinTimestamp, when HasMinTimestamp, is a lower bound in milliseconds: records below it may be left out, and may still be
+	// delivered. The caller filters exactly.
+	MinTimestamp    int64
+	HasMinTimestamp bool
+}
+
+// Request is what a query wants of a source.
+type Request struct {
+	// Fields to fill, in the order of the batch's columns. Empty means that only the number of rows matters.
+	Fields []Field
+	Bounds Bounds
+	// Limit is the number of rows after which the caller will stop, -1 for none. It is a hint for sizing fetches: the source may
+	// deliver more, and the Sink must end the scan with Stop.
+	Limit int64
+	// Ordered asks for ascending offsets within a partition in each lane: a partition is then read by one lane, first split first.
+	Ordered bool
+	// Lanes bounds the number of lanes; 0 lets the source choose.
+	Lanes int
+}
+
+// Sink takes the batches of one lane. All calls come from that lane's goroutine.
+//
+// Order of calls: Push any number of times, then Finish once, unless a Push failed or the scan was cancelled. After the last of these
+// the source never touches the Sink again; whatever a Sink holds is released by whoever created it.
+type Sink interface {
+	// Push takes a batch, at least one row. The batch is valid until Push returns. Returning Stop ends the whole scan without
+	// an error: other lanes are cancelled, Finish is not called. Any other error ends the scan with it.
+	Push(ctx context.Context, b *column.Batch) error
+	// Finish is called when the lane has delivered everything.
+	Finish(ctx context.Context) error
+}
+
+// Stop is returned by Sink.Push when no more rows are wanted.
+var Stop = errors.New("scan: no more rows wanted")
+
+// Source is a request bound to a cluster: what to read is fixed, nothing is read yet.
+type Source interface {
+	// Splits lists what Run will read, in order. The slice belongs to the source.
+	Splits() []Split
+	// Run reads all splits and returns when every lane has ended: nil when all was delivered or a Sink said Stop, ctx's cause when
+	// it was cancelled, else the first error. It may be called once. newSink is called once per lane, before the lane starts,
+	// from Run's goroutine.
+	Run(ctx context.Context, newSink func(lane int) (Sink, error)) error
+	// Stats may be called at any time from any goroutine.
+	Stats() Stats
+	// Warnings lists what the user should know (rows removed by retention, offsets held back by open transactions). Complete once
+	// Run has returned.
+	Warnings() []string
+	// Close releases connections. It is safe to call twice and after a Run that failed; it must not be called during Run.
+	Close()
+}
+
+// Split is a contiguous range of one partition.
+type Split struct {
+	Topic     string
+	Partition int32
+	Range     Range
+}
+
+func (s Split) String() string { return fmt.Sprintf("%s/%d %v", s.Topic, s.Partition, s.Range) }
+
+// Stats counts what a scan has done so far.
+type Stats struct {
+	Splits, SplitsDone int64
+	// Offsets is the sum of the lengths of all splits, OffsetsDone how many of them are passed: the progress of the scan. Offsets
+	// are not records (compaction, transaction markers).
+	Offsets, OffsetsDone int64
+	// Records delivered, batches read, batches skipped by their header (timestamp, aborted, control) and batches counted by their
+	// header alone.
+	Records, Batches, BatchesSkipped, BatchesCounted int64
+	// BytesFetched came over the network as record batches; BytesDecoded is what they decompressed to.
+	BytesFetched, BytesDecoded int64
+	Requests, Retries          int64
+}

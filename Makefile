@@ -35,3 +35,17 @@ lint: ## formatting, vet, staticcheck, the layers, cross-builds
 .PHONY: generate
 generate: ## regenerate docs from code; CI checks that nothing changes
 	go generate -tags $(TAGS) ./...
+
+.PHONY: integration
+integration: build ## the behaviour suite on real Apache Kafka with real MySQL clients
+	scripts/integration
+
+.PHONY: bench
+bench: build ## every benchmark against its baseline, into bench/results/latest.md
+	go build -tags $(TAGS) -o bin/bench ./bench
+	bin/bench
+
+.PHONY: bench-quick
+bench-quick: build ## the same on a tenth of the data, in two minutes
+	go build -tags $(TAGS) -o bin/bench ./bench
+	bin/bench -records 1000000 -pairs 3 -out .build/bench/quick

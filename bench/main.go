@@ -1,0 +1,71 @@
+// Command bench measures Millrace against baselines in the same run and writes bench/results.
+//
+//	bench [-records N] [-pairs N] [-only P1,P2] [-binary bin/millrace]
+//
+// It starts a broker, the baseline and the server as processes of their own on loopback, lets baseline and server do the same work in
+// alternating pairs, checks that both found the same, and reports medians of the paired ratios: the machine is shared and noisy, ratios
+// within one run are what can be compared. The bars are those that CONTRIBUTING.md names.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+)
+
+type config struct {
+	records int
+	pairs   int
+	only    map[string]bool
+	binary  string
+	out     string
+}
+
+func (c *config) wants(id string) bool { return len(c.only) == 0 || c.only[id] }
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	var err error
+	switch {
+	case len(os.Args) > 1 && os.Args[1] == "broker":
+		err = runBroker(ctx, os.Args[2:])
+	case len(os.Args) > 1 && os.Args[1] == "loop":
+		err = runLoop(ctx, os.Args[2:])
+	default:
+		err = run(ctx, os.Args[1:])
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, args []string) error {
+	fs := flag.NewFlagSet("bench", flag.ExitOnError)
+	c := config{only: map[string]bool{}}
+	fs.IntVar(&c.records, "records", 10_000_000, "records of the events data set")
+	fs.IntVar(&c.pairs, "pairs", 5, "alternating pairs per measurement")
+	fs.StringVar(&c.binary, "binary", "bin/millrace", "the server")
+	fs.StringVar(&c.out, "out", "bench/results/latest", "report, without extension")
+	only := fs.String("only", "", "comma list of measurements, such as P1,P7; empty for all")
+	if err := fs.Parse(args); err != nil {
+		return err
+	}
+	for _, id := range strings.Split(*only, ",") {
+		if id != "" {
+			c.only[strings.ToUpper(id)] = true
+		}
+	}
+	r := newReport(&c)
+	for _, m := range []func(context.Context, *config, *report) error{measureScans, measureLimit} {
+		if err := m(ctx, &c, r); err != nil {
+			return err
+		}
+	}
+	return r.write(c.out)
+}

@@ -1,0 +1,194 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	_ "github.com/go-sql-driver/mysql" // the client of the server under test
+)
+
+// usage is what a piece of work cost the process that did it.
+type usage struct {
+	Wall float64 // seconds
+	CPU  float64 // seconds, user and system
+	RSS  float64 // peak, MiB
+}
+
+// child runs a process of this program and returns its address line; stop ends it and waits.
+func child(ctx context.Context, args ...string) (addr string, stop func(), err error) {
+	cmd := exec.CommandContext(ctx, os.Args[0], args...)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return "", nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return "", nil, err
+	}
+	stop = func() {
+		_ = cmd.Process.Signal(syscall.SIGTERM)
+		_ = cmd.Wait()
+	}
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		stop()
+		return "", nil, fmt.Errorf("%v: %w", args, err)
+	}
+	return strings.TrimSpace(line), stop, nil
+}
+
+// loop runs the baseline as a process and returns what it cost and found. Wall counts from the creation of its Kafka client.
+func loop(ctx context.Context, broker, topic, work string) (usage, string, error) {
+	cmd := exec.CommandContext(ctx, os.Args[0], "loop", "-broker", broker, "-topic", topic, "-work", work)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return usage{}, "", err
+	}
+	var res loopResult
+	if err := json.Unmarshal(out, &res); err != nil {
+		return usage{}, "", err
+	}
+	u := usage{Wall: res.Seconds, CPU: (cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Seconds()}
+	if r, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
+		u.RSS = float64(r.Maxrss) / 1024
+	}
+	return u, res.Answer, nil
+}
+
+// server is a millrace process and a client connection to it.
+type server struct {
+	cmd *exec.Cmd
+	db  *sql.DB
+	dir string
+}
+
+func startServer(ctx context.Context, binary string, args ...string) (*server, error) {
+	dir, err := os.MkdirTemp("", "millrace-bench-")
+	if err != nil {
+		return nil, err
+	}
+	s := &server{dir: dir}
+	s.cmd = exec.CommandContext(ctx, binary, append([]string{"serve", "--listen", "127.0.0.1:0", "--http", "", "--data-dir", dir, "--log-level", "warn"}, args...)...)
+	s.cmd.Stderr = os.Stderr
+	out, err := s.cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := s.cmd.Start(); err != nil {
+		return nil, err
+	}
+	sc := bufio.NewScanner(out)
+	for sc.Scan() && !strings.Contains(sc.Text(), "mysql listening on") {
+	}
+	b, err := os.ReadFile(filepath.Join(dir, "ports.json"))
+	if err != nil {
+		return nil, errors.Join(err, sc.Err())
+	}
+	var ports struct {
+		MySQL string `json:"mysql"`
+	}
+	if err := json.Unmarshal(b, &ports); err != nil {
+		return nil, err
+	}
+	if s.db, err = sql.Open("mysql", "root@tcp("+ports.MySQL+")/main"); err != nil {
+		return nil, err
+	}
+	s.db.SetMaxOpenConns(1)
+	return s, s.db.PingContext(ctx)
+}
+
+func (s *server) stop() {
+	_ = s.db.Close()
+	_ = s.cmd.Process.Signal(syscall.SIGTERM)
+	_ = s.cmd.Wait()
+	_ = os.RemoveAll(s.dir)
+}
+
+// query runs a query and returns what it cost the server process and its rows as text.
+func (s *server) query(ctx context.Context, query string) (usage, string, error) {
+	s.resetPeak()
+	cpu := s.cpu()
+	start := time.Now()
+	rows, err := s.db.QueryContext(ctx, query)
+	if err != nil {
+		return usage{}, "", err
+	}
+	defer func() { _ = rows.Close() }()
+	cols, err := rows.Columns()
+	if err != nil {
+		return usage{}, "", err
+	}
+	cells, ptrs := make([]sql.RawBytes, len(cols)), make([]any, len(cols))
+	for i := range cells {
+		ptrs[i] = &cells[i]
+	}
+	var out []string
+	for rows.Next() {
+		if err := rows.Scan(ptrs...); err != nil {
+			return usage{}, "", err
+		}
+		var b bytes.Buffer
+		for i, c := range cells {
+			if i > 0 {
+				b.WriteByte(' ')
+			}
+			b.Write(c)
+		}
+		out = append(out, b.String())
+	}
+	if err := rows.Err(); err != nil {
+		return usage{}, "", err
+	}
+	u := usage{Wall: time.Since(start).Seconds(), CPU: s.cpu() - cpu, RSS: s.peak()}
+	if len(out) == 1 {
+		return u, out[0], nil
+	}
+	return u, fmt.Sprint(out), nil
+}
+
+// cpu, peak and resetPeak read /proc; elsewhere they give 0 and the report leaves the figure out.
+func (s *server) cpu() float64 {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", s.cmd.Process.Pid))
+	if err != nil {
+		return 0
+	}
+	_, rest, _ := strings.Cut(string(b), ") ")
+	f := strings.Fields(rest)
+	if len(f) < 13 {
+		return 0
+	}
+	user, _ := strconv.ParseFloat(f[11], 64)
+	system, _ := strconv.ParseFloat(f[12], 64)
+	return (user + system) / 100 // clock ticks of 10 ms
+}
+
+func (s *server) resetPeak() {
+	_ = os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", s.cmd.Process.Pid), []byte("5"), 0) // not there on other systems: peak stays that of the process
+}
+
+func (s *server) peak() float64 {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.cmd.Process.Pid))
+	if err != nil {
+		return 0
+	}
+	for line := range strings.SplitSeq(string(b), "\n") {
+		if v, ok := strings.CutPrefix(line, "VmHWM:"); ok {
+			kb, _ := strconv.ParseFloat(strings.Fields(v)[0], 64)
+			return kb / 1024
+		}
+	}
+	return 0
+}

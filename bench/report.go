@@ -1,0 +1,118 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+)
+
+// measurement is a row of the report: alternating pairs of a baseline and Millrace doing the same work.
+type measurement struct {
+	ID      string  `json:"id"`
+	Title   string  `json:"title"`
+	Variant string  `json:"variant"`
+	Against string  `json:"against"`
+	Records int     `json:"records"`
+	Bar     float64 `json:"bar"`      // least ratio, baseline time / Millrace time
+	MaxWall float64 `json:"max_wall"` // most seconds, 0 for none
+	Base    []usage `json:"base"`
+	Own     []usage `json:"own"`
+}
+
+func (m *measurement) add(base, own usage) {
+	m.Base = append(m.Base, base)
+	m.Own = append(m.Own, own)
+}
+
+// ratios are the paired speed-ups, ascending.
+func (m *measurement) ratios() []float64 {
+	var rs []float64
+	for i := range m.Base {
+		rs = append(rs, m.Base[i].Wall/m.Own[i].Wall)
+	}
+	slices.Sort(rs)
+	return rs
+}
+
+func median(of []usage, f func(usage) float64) float64 {
+	var v []float64
+	for _, u := range of {
+		v = append(v, f(u))
+	}
+	slices.Sort(v)
+	return v[len(v)/2]
+}
+
+func (m *measurement) met() bool {
+	rs := m.ratios()
+	return rs[len(rs)/2] >= m.Bar && (m.MaxWall == 0 || median(m.Own, func(u usage) float64 { return u.Wall }) <= m.MaxWall)
+}
+
+type report struct {
+	Date         string        `json:"date"`
+	Commit       string        `json:"commit"`
+	Machine      string        `json:"machine"`
+	Command      string        `json:"command"`
+	Measurements []measurement `json:"measurements"`
+}
+
+func newReport(c *config) *report {
+	commit, err := exec.Command("git", "describe", "--always", "--dirty").Output()
+	if err != nil {
+		commit = []byte("unknown")
+	}
+	return &report{
+		Date: time.Now().UTC().Format("2006-01-02 15:04"), Commit: strings.TrimSpace(string(commit)),
+		Machine: fmt.Sprintf("%s/%s, %d cores, %s", runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runtime.Version()),
+		Command: fmt.Sprintf("bench -records %d -pairs %d", c.records, c.pairs),
+	}
+}
+
+func (r *report) add(m measurement) {
+	r.Measurements = append(r.Measurements, m)
+	fmt.Fprintln(os.Stderr, r.row(&m))
+}
+
+func (r *report) row(m *measurement) string {
+	wall := func(u usage) float64 { return u.Wall }
+	cpu := func(u usage) float64 { return u.CPU }
+	rss := func(u usage) float64 { return u.RSS }
+	rs := m.ratios()
+	verdict := "met"
+	if !m.met() {
+		verdict = "**missed**"
+	}
+	bar := fmt.Sprintf("≥ %.1f×", m.Bar)
+	if m.MaxWall > 0 {
+		bar += fmt.Sprintf(", ≤ %.0f ms", m.MaxWall*1000)
+	}
+	return fmt.Sprintf("| %s | %s | %s | %.2f× | %.2f-%.2f | %s | %s | %.3f / %.3f | %.2f / %.2f | %.0f / %.0f |", m.ID, m.Title, m.Variant, rs[len(rs)/2], rs[0], rs[len(rs)-1],
+		bar, verdict, median(m.Base, wall), median(m.Own, wall), median(m.Base, cpu), median(m.Own, cpu), median(m.Base, rss), median(m.Own, rss))
+}
+
+func (r *report) write(path string) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "# Benchmark results\n\n%s UTC, commit %s, %s. Command: `%s`.\n\n", r.Date, r.Commit, r.Machine, r.Command)
+	b.WriteString("Ratios are baseline time / Millrace time of alternating pairs in one run, the median and the spread. Wall and CPU in seconds, peak resident memory in MiB,\nmedians, as baseline / Millrace. CPU and memory are those of the baseline's and the server's process; the broker runs in a third.\n\n")
+	b.WriteString("| | work | variant | ratio | spread | bar | | wall s | CPU s | peak MiB |\n|---|---|---|---|---|---|---|---|---|---|\n")
+	for i := range r.Measurements {
+		b.WriteString(r.row(&r.Measurements[i]) + "\n")
+	}
+	if err := os.WriteFile(path+".md", []byte(b.String()), 0o644); err != nil {
+		return err
+	}
+	j, err := json.MarshalIndent(r, "", " ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(path+".json", append(j, '\n'), 0o644)
+}

@@ -1,0 +1,92 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+)
+
+// scanCase is a whole-topic query, the loop that does the same work, and the bars by codec.
+type scanCase struct {
+	id, title, work, query string
+	bars                   map[string]float64
+}
+
+const value = "value::string"
+
+var scanCases = []scanCase{
+	{"P1", "SELECT COUNT(*)", "count", "SELECT COUNT(*) FROM %s", map[string]float64{"lz4": 5, "zstd": 8, "none": 1.8}},
+	{"P2", "SUM(length(value)) + SUM(length(key))", "lengths", "SELECT SUM(length(value)) + SUM(length(key)) FROM %s", map[string]float64{"lz4": 3, "zstd": 2.5, "none": 1.7}},
+	{
+		"P3", "GROUP BY one JSON field, COUNT, SUM of another", "group",
+		"SELECT " + value + ":type AS t, COUNT(*), SUM(" + value + ":qty::bigint) FROM %s GROUP BY 1 ORDER BY 1", map[string]float64{"lz4": 3.5, "zstd": 3, "none": 2.5},
+	},
+	{
+		"P4", "three JSON predicates, one survivor in 1,000, COUNT", "filter",
+		"SELECT COUNT(*) FROM %s WHERE " + value + ":type = 'purchase' AND " + value + ":country = 'NZ' AND " + value + ":qty::bigint = 7", map[string]float64{"lz4": 4, "zstd": 3, "none": 3},
+	},
+}
+
+// measureScans is P1 to P4: the loop against SQL over the same topic, one codec after the other.
+func measureScans(ctx context.Context, c *config, r *report) error {
+	var cases []scanCase
+	for _, sc := range scanCases {
+		if c.wants(sc.id) {
+			cases = append(cases, sc)
+		}
+	}
+	if len(cases) == 0 {
+		return nil
+	}
+	for _, compression := range []string{"lz4", "zstd", "none"} {
+		if err := measureCodec(ctx, c, r, cases, compression); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func measureCodec(ctx context.Context, c *config, r *report, cases []scanCase, compression string) error {
+	dir, err := os.MkdirTemp("", "millrace-bench-broker-")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	broker, stopBroker, err := child(ctx, "broker", "-dir", dir)
+	if err != nil {
+		return err
+	}
+	defer stopBroker()
+	fmt.Fprintf(os.Stderr, "producing %d events (%s)\n", c.records, compression)
+	topic := "events-" + compression
+	if err := fill(ctx, broker, topic, compression, c.records); err != nil {
+		return err
+	}
+	s, err := startServer(ctx, c.binary)
+	if err != nil {
+		return err
+	}
+	defer s.stop()
+	source := fmt.Sprintf("read_kafka(bootstrapServers => '%s', subscribe => '%s')", broker, topic)
+	for _, sc := range cases {
+		m := measurement{ID: sc.id, Title: sc.title, Variant: compression, Against: "kgo poll loop", Bar: sc.bars[compression], Records: c.records}
+		for i := range c.pairs + 1 {
+			base, want, err := loop(ctx, broker, topic, sc.work)
+			if err != nil {
+				return fmt.Errorf("%s loop: %w", sc.id, err)
+			}
+			own, got, err := s.query(ctx, fmt.Sprintf(sc.query, source))
+			if err != nil {
+				return fmt.Errorf("%s: %w", sc.id, err)
+			}
+			if got != want {
+				return fmt.Errorf("%s %s: SQL says %s, the loop %s", sc.id, compression, got, want)
+			}
+			if i > 0 { // the first pair warms caches
+				m.add(base, own)
+			}
+		}
+		r.add(m)
+	}
+	return nil
+}

@@ -1,0 +1,387 @@
+package json
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"unicode/utf8"
+
+	"millrace/internal/convert"
+)
+
+// MaxDepth is the number of containers that may lie in each other.
+const MaxDepth = 1000
+
+// Reason says why a record is not JSON.
+type Reason uint8
+
+const (
+	Syntax Reason = iota
+	InvalidUTF8
+	TooDeep
+	TooLong
+)
+
+// Error says why and where a record is not JSON. It belongs to the Extractor and is valid until its next call.
+type Error struct {
+	Reason Reason
+	Offset int
+}
+
+func (e *Error) Error() string {
+	switch e.Reason {
+	case InvalidUTF8:
+		return fmt.Sprintf("not valid UTF-8 at byte %d", e.Offset)
+	case TooDeep:
+		return fmt.Sprintf("nested deeper than %d at byte %d", MaxDepth, e.Offset)
+	case TooLong:
+		return "longer than 4 GiB"
+	default:
+		return fmt.Sprintf("not valid JSON at byte %d", e.Offset)
+	}
+}
+
+// Extractor runs a Plan over records. It belongs to one goroutine.
+type Extractor struct {
+	plan *Plan
+	rec  []byte
+	// values by slot.
+	values []Value
+	// seen has the spelling of the key that a folded name matched last in the current object.
+	seen    []spelling
+	depth   int
+	tooDeep bool
+	err     Error
+	// key and other hold unescaped keys, clean a record freed of invalid UTF-8, text what Text returns.
+	key, other, clean, text []byte
+	// tails are the extractors behind [*], by path; nil where there is none.
+	tails []*Extractor
+	found [1]Value
+}
+
+// spelling is a key in the record, without its quotes.
+type spelling struct {
+	off, end  uint32
+	set       bool
+	escaped   bool
+	ambiguous bool
+}
+
+// NewExtractor returns an Extractor for p.
+func (p *Plan) NewExtractor() *Extractor {
+	x := &Extractor{plan: p, values: make([]Value, p.slots), seen: make([]spelling, p.spellings)}
+	if p.anyTail {
+		x.tails = make([]*Extractor, len(p.tails))
+		for i, t := range p.tails {
+			if t != nil {
+				x.tails[i] = t.NewExtractor()
+			}
+		}
+	}
+	return x
+}
+
+// Extract checks rec and fills out, one Value per path. When rec is not JSON it returns an *Error and out is unspecified.
+func (x *Extractor) Extract(rec []byte, out []Value) error {
+	if uint64(len(rec)) > math.MaxUint32 {
+		x.err = Error{Reason: TooLong}
+		return &x.err
+	}
+	clear(x.values)
+	x.rec, x.depth, x.tooDeep = rec, 0, false
+	p := x.value(skipBlanks(rec, 0), x.plan.root)
+	if p >= 0 {
+		if p = skipBlanks(rec, p); p != len(rec) {
+			p = ^p
+		}
+	}
+	x.rec = nil // do not keep the caller's memory alive
+	if p < 0 {
+		x.err = Error{Offset: ^p}
+		switch {
+		case x.tooDeep:
+			x.err.Reason = TooDeep
+		case ^p < len(rec) && rec[^p] >= utf8.RuneSelf && badSequence(rec, ^p) == ^p:
+			x.err.Reason = InvalidUTF8
+		}
+		return &x.err
+	}
+	for i, s := range x.plan.slot {
+		out[i] = x.values[s]
+	}
+	if x.plan.anyTail {
+		x.gather(out)
+	}
+	return nil
+}
+
+// ExtractText is Extract for records that are text: each sequence of bytes that is not UTF-8 counts as U+FFFD. The values refer to the
+// text returned, which is rec, or memory of x that is valid until the next call.
+func (x *Extractor) ExtractText(rec []byte, out []Value) (text []byte, err error) {
+	if err = x.Extract(rec, out); err == nil || x.err.Reason != InvalidUTF8 {
+		return rec, err
+	}
+	x.clean = convert.AppendUTF8(x.clean[:0], rec)
+	return x.clean, x.Extract(x.clean, out)
+}
+
+// value scans the value at p, which node n wants something of.
+func (x *Extractor) value(p int, n *node) int {
+	b := x.rec
+	if p >= len(b) {
+		return ^p
+	}
+	start := p
+	var t Type
+	var flags Flags
+	switch b[p] {
+	case '"':
+		t = String
+		p, flags = scanString(b, p+1)
+	case '{':
+		t = Object
+		if len(n.fields) > 0 {
+			p = x.object(p, n)
+		} else {
+			p = x.skipContainer(b, p, x.depth)
+		}
+	case '[':
+		t = Array
+		if len(n.elements) > 0 {
+			p = x.array(p, n)
+		} else {
+			p = x.skipContainer(b, p, x.depth)
+		}
+	case 't':
+		t = True
+		p = scanLiteral(b, p, "true")
+	case 'f':
+		t = False
+		p = scanLiteral(b, p, "false")
+	case 'n':
+		t = Null
+		p = scanLiteral(b, p, "null")
+	default:
+		t = Number
+		p, flags = scanNumber(b, p)
+	}
+	if p >= 0 && n.slot >= 0 {
+		x.values[n.slot] = Value{uint32(start), uint32(p), t, flags}
+	}
+	return p
+}
+
+// skip scans the value at p, which nothing is wanted of.
+func (x *Extractor) skip(p int) int {
+	b := x.rec
+	switch b[p] {
+	case '"':
+		p, _ = scanString(b, p+1)
+	case '{', '[':
+		p = x.skipContainer(b, p, x.depth)
+	case 't':
+		p = scanLiteral(b, p, "true")
+	case 'f':
+		p = scanLiteral(b, p, "false")
+	case 'n':
+		p = scanLiteral(b, p, "null")
+	default:
+		p, _ = scanNumber(b, p)
+	}
+	return p
+}
+
+func (x *Extractor) object(p int, n *node) int {
+	b := x.rec
+	if x.depth++; x.depth > MaxDepth {
+		x.tooDeep = true
+		return ^p
+	}
+	clear(x.seen[n.foldedLo:n.foldedHi])
+	if p = skipBlanks(b, p+1); p >= len(b) {
+		return ^p
+	}
+	if b[p] == '}' {
+		x.depth--
+		return p + 1
+	}
+	for {
+		if p >= len(b) || b[p] != '"' {
+			return ^p
+		}
+		start := p + 1
+		q, flags := scanString(b, start)
+		if q < 0 {
+			return q
+		}
+		key := b[start : q-1]
+		p = q
+		if p >= len(b) || b[p] != ':' {
+			if p = skipBlanks(b, p); p >= len(b) || b[p] != ':' {
+				return ^p
+			}
+		}
+		p++
+		if p < len(b) && b[p] <= ' ' {
+			p = skipBlanks(b, p)
+		}
+		if p >= len(b) {
+			return ^p
+		}
+		end := 0 // stays 0 while no path wants the value
+		if n.wide || flags&Escaped != 0 || flags&wide != 0 && n.foldedLo < n.foldedHi {
+			end = x.fieldOfUnusualKey(p, n, start, q-1, flags)
+		} else {
+			for i := n.table[hash(key)]; i != 0; i = n.fields[i-1].next {
+				if f := &n.fields[i-1]; f.matches(key) {
+					if end = x.field(p, f, start, q-1, flags); end < 0 {
+						return end
+					}
+				}
+			}
+		}
+		if end == 0 {
+			end = x.skip(p)
+		}
+		if p = end; p < 0 {
+			return p
+		}
+		if p < len(b) && b[p] <= ' ' {
+			p = skipBlanks(b, p)
+		}
+		if p >= len(b) {
+			return ^p
+		}
+		switch b[p] {
+		case ',':
+			p++
+			if p < len(b) && b[p] <= ' ' {
+				p = skipBlanks(b, p)
+			}
+		case '}':
+			x.depth--
+			return p + 1
+		default:
+			return ^p
+		}
+	}
+}
+
+func (f *child) matches(key []byte) bool {
+	if string(key) == f.name {
+		return true
+	}
+	return f.folded && bytes.EqualFold(key, []byte(f.name))
+}
+
+// fieldOfUnusualKey scans the value at p for each field of n that the key rec[off:end] matches, where the hash does not help: the key has
+// escapes, or folding beyond ASCII is possible. It returns 0 when none matches.
+func (x *Extractor) fieldOfUnusualKey(p int, n *node, off, end int, flags Flags) int {
+	next := 0
+	for i := range n.fields {
+		key := x.rec[off:end]
+		if flags&Escaped != 0 {
+			x.key = AppendUnescaped(x.key[:0], key) // again for each field: scanning a value uses x.key
+			key = x.key
+		}
+		if f := &n.fields[i]; f.matches(key) {
+			if next = x.field(p, f, off, end, flags); next < 0 {
+				return next
+			}
+		}
+	}
+	return next
+}
+
+// field scans the value at p of the key rec[off:end], which f matches. A value that several fields match (a folded name and an exact
+// one) is scanned once for each: at worst as many scans as the trie has nodes.
+func (x *Extractor) field(p int, f *child, off, end int, flags Flags) int {
+	n := f.node
+	// The last duplicate counts: forget what an earlier one gave.
+	for s := n.lo; s < n.hi; s++ {
+		x.values[s] = Value{}
+	}
+	if !f.folded {
+		return x.value(p, n)
+	}
+	seen := &x.seen[f.spelling]
+	now := spelling{off: uint32(off), end: uint32(end), set: true, escaped: flags&Escaped != 0}
+	now.ambiguous = seen.set && (seen.ambiguous || !x.sameKey(*seen, now))
+	*seen = now
+	p = x.value(p, n)
+	if now.ambiguous {
+		for s := n.lo; s < n.hi; s++ {
+			x.values[s].Flags |= Ambiguous
+		}
+	}
+	return p
+}
+
+// sameKey reports whether two keys are spelled alike once unescaped.
+func (x *Extractor) sameKey(a, b spelling) bool {
+	ka, kb := x.rec[a.off:a.end], x.rec[b.off:b.end]
+	if a.escaped {
+		x.other = AppendUnescaped(x.other[:0], ka)
+		ka = x.other
+	}
+	if b.escaped {
+		x.text = AppendUnescaped(x.text[:0], kb)
+		kb = x.text
+	}
+	return bytes.Equal(ka, kb)
+}
+
+func (x *Extractor) array(p int, n *node) int {
+	b := x.rec
+	if x.depth++; x.depth > MaxDepth {
+		x.tooDeep = true
+		return ^p
+	}
+	if p = skipBlanks(b, p+1); p >= len(b) {
+		return ^p
+	}
+	if b[p] == ']' {
+		x.depth--
+		return p + 1
+	}
+	for i := 0; ; i++ {
+		var wanted *node
+		if i < n.limit {
+			for _, e := range n.elements {
+				if e.index == i {
+					wanted = e.node
+					break
+				}
+			}
+		}
+		if p >= len(b) {
+			return ^p
+		}
+		if wanted == nil {
+			p = x.skip(p)
+		} else {
+			p = x.value(p, wanted)
+		}
+		if p < 0 {
+			return p
+		}
+		if p < len(b) && b[p] <= ' ' {
+			p = skipBlanks(b, p)
+		}
+		if p >= len(b) {
+			return ^p
+		}
+		switch b[p] {
+		case ',':
+			p++
+			if p < len(b) && b[p] <= ' ' {
+				p = skipBlanks(b, p)
+			}
+		case ']':
+			x.depth--
+			return p + 1
+		default:
+			return ^p
+		}
+	}
+}

@@ -56,7 +56,7 @@ func (v *Values) Require(name string) error {
 // Invalid is the error for a value of a known option that the owner of the table finds wrong.
 func (v *Values) Invalid(name, format string, args ...any) *sqlerr.Error {
 	o := v.table.exact[strings.ToLower(name)]
-	e := sqlerr.New(sqlerr.OptionInvalid, "'"+v.As(name)+"' "+format, args...)
+	e := sqlerr.New(sqlerr.OptionInvalid, "'%s' "+format, append([]any{v.As(name)}, args...)...)
 	if hint := v.table.example(o); hint != "" {
 		e = e.WithHint("%s", hint)
 	}

@@ -1,0 +1,187 @@
+package demo
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+)
+
+// stop is one place of the tour: a sentence, and a statement that shows it.
+type stop struct {
+	says string
+	sql  string
+}
+
+// stops are the statements of the tour in order. BROKERS and SINCE are replaced by the bootstrap address and a time in milliseconds.
+var stops = []stop{
+	{
+		"Any topic, at once: nothing was set up for this.",
+		`SELECT value::string:type AS type, count(*) AS orders, sum(value::string:total::decimal(12,2)) AS revenue
+FROM read_kafka(bootstrapServers => 'BROKERS', subscribe => 'orders')
+WHERE value::string:type IS NOT NULL
+GROUP BY 1 ORDER BY revenue DESC`,
+	},
+	{
+		"The last ten messages, with where and when they are.",
+		`SELECT topic, partition, offset, timestamp, value::string:order_id AS order_id, value::string:customer.city AS city
+FROM read_kafka(bootstrapServers => 'BROKERS', subscribe => 'orders')
+ORDER BY timestamp DESC, offset DESC LIMIT 10`,
+	},
+	{
+		"A count over the last ten minutes: the brokers are asked for the offsets of that time, the rest of the topic is not read.",
+		`SELECT count(*) AS orders_in_ten_minutes
+FROM read_kafka(bootstrapServers => 'BROKERS', subscribe => 'orders', startingTimestamp => 'SINCE')`,
+	},
+	{
+		"Counting a whole topic needs the headers of its batches only.",
+		`SELECT count(*) AS everything FROM read_kafka(bootstrapServers => 'BROKERS', subscribePattern => '.*')`,
+	},
+	{
+		"Paths reach into nested JSON, exact to the last digit.",
+		`SELECT value::string:items[0].sku AS first_item, count(*) AS n, max(value::string:total::decimal(12,2)) AS largest
+FROM read_kafka(bootstrapServers => 'BROKERS', subscribe => 'orders')
+WHERE value::string:customer.city = 'Kyoto'
+GROUP BY 1 ORDER BY n DESC`,
+	},
+	{
+		"Bad records do not hide and do not stop anything: ?:: gives NULL where a cast fails.",
+		`SELECT partition, offset, value IS NULL AS tombstone, value::string AS raw
+FROM read_kafka(bootstrapServers => 'BROKERS', subscribe => 'orders')
+WHERE (value::string:order_id ?:: bigint) IS NULL
+ORDER BY partition, offset`,
+	},
+	{
+		"Headers, when asked for.",
+		`SELECT offset, headers, header(headers, 'source')::string AS source
+FROM read_kafka(bootstrapServers => 'BROKERS', subscribe => 'orders', includeHeaders => true)
+WHERE partition = 1 LIMIT 3`,
+	},
+	{
+		"A view gives a topic a name and types; predicates still reach the brokers through it.",
+		`CREATE OR REPLACE VIEW main.orders AS
+SELECT value::string:order_id ?:: bigint AS order_id, value::string:type AS type, value::string:customer.id AS customer,
+       value::string:total ?:: decimal(12,2) AS total, to_timestamp(value::string:ts) AS ts, partition, offset
+FROM read_kafka(bootstrapServers => 'BROKERS', subscribe => 'orders')`,
+	},
+	{
+		"",
+		`EXPLAIN SELECT order_id, total FROM main.orders WHERE partition = 2 AND offset BETWEEN 100 AND 102`,
+	},
+	{
+		"",
+		`SELECT order_id, type, total, ts FROM main.orders WHERE partition = 2 AND offset BETWEEN 100 AND 102`,
+	},
+	{
+		"Topics join like tables: a compacted topic of customers beside the view.",
+		`WITH latest AS (
+  SELECT key::string AS id, max(offset) AS at, partition AS part
+  FROM read_kafka(bootstrapServers => 'BROKERS', subscribe => 'customers') GROUP BY 1, 3)
+SELECT c.value::string:city AS city, count(*) AS orders, sum(o.total) AS revenue
+FROM main.orders o
+JOIN latest l ON l.id = o.customer
+JOIN read_kafka(bootstrapServers => 'BROKERS', subscribe => 'customers') c ON c.partition = l.part AND c.offset = l.at
+WHERE c.value IS NOT NULL
+GROUP BY 1 ORDER BY revenue DESC`,
+	},
+}
+
+// Tour runs the stops on the server at addr over the MySQL protocol and writes each statement, its result and what it read to out.
+func Tour(ctx context.Context, addr, brokers string, now time.Time, out io.Writer) error {
+	cfg := mysql.NewConfig()
+	cfg.User, cfg.Net, cfg.Addr, cfg.DBName = "root", "tcp", addr, "main"
+	connector, err := mysql.NewConnector(cfg)
+	if err != nil {
+		return err
+	}
+	db := sql.OpenDB(connector)
+	defer func() { _ = db.Close() }()
+	conn, err := db.Conn(ctx) // one connection: what a statement read is a variable of its session
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close() }()
+	fill := strings.NewReplacer("BROKERS", brokers, "SINCE", strconv.FormatInt(now.Add(-10*time.Minute).UnixMilli(), 10))
+	for _, s := range stops {
+		if err := visit(ctx, conn, s.says, fill.Replace(s.sql), out); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func visit(ctx context.Context, conn *sql.Conn, says, statement string, out io.Writer) error {
+	if says != "" {
+		fmt.Fprintf(out, "\n-- %s\n", says)
+	} else {
+		fmt.Fprintln(out)
+	}
+	fmt.Fprintf(out, "%s;\n", statement)
+	start := time.Now()
+	rows, err := conn.QueryContext(ctx, statement)
+	if err != nil {
+		return fmt.Errorf("%s: %w", statement, err)
+	}
+	head, cells, err := fetch(rows)
+	if err != nil {
+		return fmt.Errorf("%s: %w", statement, err)
+	}
+	took := time.Since(start)
+	if len(head) > 0 {
+		writeTable(out, head, cells)
+	}
+	var records, bytes sql.NullInt64
+	if err := conn.QueryRowContext(ctx, "SELECT @@last_scan_records, @@last_scan_bytes").Scan(&records, &bytes); err != nil {
+		return err
+	}
+	line := fmt.Sprintf("%d rows in %s", len(cells), took.Round(100*time.Microsecond))
+	if len(head) == 0 {
+		line = fmt.Sprintf("done in %s", took.Round(100*time.Microsecond))
+	}
+	if bytes.Int64 > 0 {
+		line += fmt.Sprintf(", read %d records, %s", records.Int64, size(bytes.Int64))
+	}
+	fmt.Fprintf(out, "(%s)\n", line)
+	return nil
+}
+
+// fetch reads all rows as text; NULL is shown as NULL.
+func fetch(rows *sql.Rows) (head []string, cells [][]string, err error) {
+	defer func() { _ = rows.Close() }()
+	if head, err = rows.Columns(); err != nil {
+		return nil, nil, err
+	}
+	raw, ptrs := make([]sql.RawBytes, len(head)), make([]any, len(head))
+	for i := range raw {
+		ptrs[i] = &raw[i]
+	}
+	for rows.Next() {
+		if err := rows.Scan(ptrs...); err != nil {
+			return nil, nil, err
+		}
+		row := make([]string, len(head))
+		for i, b := range raw {
+			if row[i] = string(b); b == nil {
+				row[i] = "NULL"
+			}
+		}
+		cells = append(cells, row)
+	}
+	return head, cells, rows.Err()
+}
+
+func size(n int64) string {
+	switch {
+	case n >= 1<<20:
+		return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
+	case n >= 1<<10:
+		return fmt.Sprintf("%.1f KiB", float64(n)/(1<<10))
+	default:
+		return fmt.Sprintf("%d bytes", n)
+	}
+}

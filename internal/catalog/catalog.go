@@ -15,6 +15,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 )
 
@@ -89,6 +90,14 @@ func (c *Catalog) State() State {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.state.clone()
+}
+
+// View looks up one view without copying the rest. Names are case-insensitive.
+func (c *Catalog) View(database, name string) (View, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	v, ok := c.state.Databases[strings.ToLower(database)].Views[strings.ToLower(name)]
+	return v, ok
 }
 
 // Update lets change edit a copy of the content and makes that the content once it is on disk. When change or writing fails, nothing

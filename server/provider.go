@@ -1,0 +1,154 @@
+package server
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/dolthub/go-mysql-server/memory"
+	"github.com/dolthub/go-mysql-server/sql"
+
+	"millrace/internal/catalog"
+)
+
+// provider gives the engine the databases of the catalog, and our functions.
+type provider struct {
+	catalog *catalog.Catalog
+
+	mu        sync.RWMutex
+	databases map[string]database // by lower-case name
+	tables    map[string]sql.TableFunction
+	functions map[string]sql.Function
+}
+
+var (
+	_ sql.MutableDatabaseProvider = (*provider)(nil)
+	_ sql.TableFunctionProvider   = (*provider)(nil)
+	_ sql.FunctionProvider        = (*provider)(nil)
+)
+
+// newProvider opens the databases of the catalog.
+func newProvider(c *catalog.Catalog) (*provider, error) {
+	p := &provider{catalog: c, databases: map[string]database{}, tables: map[string]sql.TableFunction{}, functions: map[string]sql.Function{}}
+	for key, d := range c.State().Databases {
+		db := memory.NewDatabase(d.Name)
+		if d.Collation != "" {
+			collation, err := sql.ParseCollation("", d.Collation, false)
+			if err != nil {
+				return nil, err
+			}
+			if err := db.SetCollation(nil, collation); err != nil {
+				return nil, err
+			}
+		}
+		p.databases[key] = database{db, c}
+	}
+	return p, nil
+}
+
+// register adds functions; a later one replaces an earlier or a built-in one of the same name. It must be done before the engine is used.
+func (p *provider) register(tables []sql.TableFunction, functions []sql.Function) {
+	for _, f := range tables {
+		p.tables[strings.ToLower(f.Name())] = f
+	}
+	for _, f := range functions {
+		p.functions[strings.ToLower(f.FunctionName())] = f
+	}
+}
+
+// Database implements sql.DatabaseProvider.
+func (p *provider) Database(_ *sql.Context, name string) (sql.Database, error) {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	if d, ok := p.databases[strings.ToLower(name)]; ok {
+		return d, nil
+	}
+	return nil, sql.ErrDatabaseNotFound.New(name)
+}
+
+// HasDatabase implements sql.DatabaseProvider.
+func (p *provider) HasDatabase(_ *sql.Context, name string) bool {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	_, ok := p.databases[strings.ToLower(name)]
+	return ok
+}
+
+// AllDatabases implements sql.DatabaseProvider.
+func (p *provider) AllDatabases(*sql.Context) []sql.Database {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	all := make([]sql.Database, 0, len(p.databases))
+	for _, key := range slices.Sorted(maps.Keys(p.databases)) {
+		all = append(all, p.databases[key])
+	}
+	return all
+}
+
+// CreateDatabase implements sql.MutableDatabaseProvider.
+func (p *provider) CreateDatabase(_ *sql.Context, name string) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	key := strings.ToLower(name)
+	err := p.catalog.Update(func(s *catalog.State) error {
+		if _, exists := s.Databases[key]; exists {
+			return sql.ErrDatabaseExists.New(name)
+		}
+		s.Databases[key] = catalog.Database{Name: name}
+		return nil
+	})
+	if err == nil {
+		p.databases[key] = database{memory.NewDatabase(name), p.catalog}
+	}
+	return err
+}
+
+// DropDatabase implements sql.MutableDatabaseProvider.
+func (p *provider) DropDatabase(_ *sql.Context, name string) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	key := strings.ToLower(name)
+	err := p.catalog.Update(func(s *catalog.State) error {
+		delete(s.Databases, key)
+		return nil
+	})
+	if err == nil {
+		delete(p.databases, key)
+	}
+	return err
+}
+
+// TableFunction implements sql.TableFunctionProvider.
+func (p *provider) TableFunction(_ *sql.Context, name string) (sql.TableFunction, bool) {
+	f, ok := p.tables[strings.ToLower(name)]
+	return f, ok
+}
+
+// WithTableFunctions implements sql.TableFunctionProvider.
+func (p *provider) WithTableFunctions(functions ...sql.TableFunction) (sql.TableFunctionProvider, error) {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	c := &provider{catalog: p.catalog, databases: maps.Clone(p.databases), tables: map[string]sql.TableFunction{}, functions: p.functions}
+	c.register(functions, nil)
+	return c, nil
+}
+
+// Function implements sql.FunctionProvider.
+func (p *provider) Function(_ *sql.Context, _, name string) (sql.Function, bool) {
+	f, ok := p.functions[strings.ToLower(name)]
+	return f, ok
+}
+
+// stored is the provider as the engine's sessions want it: they write committed tables back into the databases and know only the
+// engine's own type.
+type stored struct{ *provider }
+
+// Database implements sql.DatabaseProvider.
+func (p stored) Database(ctx *sql.Context, name string) (sql.Database, error) {
+	d, err := p.provider.Database(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	return d.(database).Database, nil
+}

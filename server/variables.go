@@ -1,0 +1,73 @@
+package server
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"github.com/dolthub/go-mysql-server/sql"
+)
+
+// ServerVersion is what clients are told: the MySQL version whose behaviour they may expect, and who we are.
+const ServerVersion = "8.0.36-millrace"
+
+// prepareVariables sets the engine's system variables, which belong to the process, to what Millrace is. Engines made later share them.
+var prepareVariables = sync.OnceFunc(func() {
+	set := func(name string, value any) {
+		v, _, ok := sql.SystemVariables.GetGlobal(name)
+		if !ok {
+			panic("the engine has no system variable " + name)
+		}
+		c := *v.(*sql.MysqlSystemVariable)
+		c.Default = value
+		sql.SystemVariables.AddSystemVariables([]sql.SystemVariable{&c})
+	}
+	set("version", ServerVersion)
+	set("version_comment", "Millrace: SQL on Kafka")
+	// The zone is UTC whatever TZ says: a timestamp of a record must not look different on another machine.
+	set("time_zone", "+00:00")
+	set("system_time_zone", "UTC")
+	// NULL: SQL names no file of the server.
+	set("secure_file_priv", nil)
+	set("local_infile", int8(0))
+})
+
+// The engine makes throw-away sessions in passing (plan.IsDualTable, several times a statement), each with a copy of all variables, which
+// is half of what a small statement costs. Both registries are variables of the engine: the wrappers below hand out empty maps except
+// while a session of a client is opened. Nobody reads variables from the throw-away ones.
+
+var opening atomic.Int32
+
+type cheapSystem struct{ sql.SystemVariableRegistry }
+
+func (c cheapSystem) NewSessionMap() map[string]sql.SystemVarValue {
+	if opening.Load() > 0 {
+		return c.SystemVariableRegistry.NewSessionMap()
+	}
+	return map[string]sql.SystemVarValue{}
+}
+
+type cheapStatus struct{ sql.StatusVariableRegistry }
+
+func (c cheapStatus) NewSessionMap() map[string]sql.StatusVarValue {
+	if opening.Load() > 0 {
+		return c.StatusVariableRegistry.NewSessionMap()
+	}
+	return map[string]sql.StatusVarValue{}
+}
+
+// installCheapContexts wraps the registries; every new engine brings a new status registry, so it is called after each.
+func installCheapContexts() {
+	if _, done := sql.SystemVariables.(cheapSystem); !done {
+		sql.SystemVariables = cheapSystem{sql.SystemVariables}
+	}
+	if _, done := sql.StatusVariables.(cheapStatus); !done {
+		sql.StatusVariables = cheapStatus{sql.StatusVariables}
+	}
+}
+
+// fullVariables runs open with the full variable maps.
+func fullVariables[T any](open func() T) T {
+	opening.Add(1)
+	defer opening.Add(-1)
+	return open()
+}

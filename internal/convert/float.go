@@ -1,7 +1,6 @@
 package convert
 
 import (
-	"errors"
 	"math"
 	"strconv"
 	"unsafe"
@@ -9,7 +8,15 @@ import (
 
 // Float64 reads a decimal number. NaN and infinities are not numbers in SQL: their names are Syntax, a number too large is Overflow. One too
 // small is 0.
-func Float64(b []byte) (float64, Fault) {
+func Float64(b []byte) (float64, Fault) { return float(b, 64) }
+
+// Float32 is Float64 for single precision.
+func Float32(b []byte) (float32, Fault) {
+	f, fault := float(b, 32)
+	return float32(f), fault
+}
+
+func float(b []byte, bits int) (float64, Fault) {
 	b = trim(b)
 	// strconv takes more than SQL does: hexadecimal, underscores, inf, nan. All have a byte that no decimal number has.
 	for _, c := range b {
@@ -20,12 +27,13 @@ func Float64(b []byte) (float64, Fault) {
 	if len(b) == 0 {
 		return 0, Syntax
 	}
-	f, err := strconv.ParseFloat(unsafe.String(&b[0], len(b)), 64)
-	if err == nil {
+	f, err := strconv.ParseFloat(unsafe.String(&b[0], len(b)), bits)
+	switch {
+	case err == nil:
 		return f, OK
-	}
-	if errors.Is(err, strconv.ErrRange) && math.IsInf(f, 0) {
+	case math.IsInf(f, 0):
 		return 0, Overflow
+	default:
+		return 0, Syntax
 	}
-	return 0, Syntax
 }

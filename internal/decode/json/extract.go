@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math"
+	"sync"
 	"unicode/utf8"
 
 	"millrace/internal/convert"
@@ -384,4 +385,14 @@ func (x *Extractor) array(p int, n *node) int {
 			return ^p
 		}
 	}
+}
+
+// validators are extractors without paths.
+var validators = sync.Pool{New: func() any { return Compile(nil).NewExtractor() }}
+
+// Valid reports whether rec is one JSON value, as strictly as Extract does.
+func Valid(rec []byte) bool {
+	x := validators.Get().(*Extractor)
+	defer validators.Put(x)
+	return x.Extract(rec, nil) == nil
 }

@@ -1,0 +1,369 @@
+package wire
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"net"
+	"net/netip"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"millrace/internal/sqlerr"
+)
+
+// Conn says who is at the other end of a connection. It does not change; COM_CHANGE_USER makes a new one.
+type Conn struct {
+	// ID is the connection id of the processlist and of KILL.
+	ID uint32
+	// User is the name that the client gave, Account the stored account it was matched with.
+	User    string
+	Account Account
+	// Host is the address of the peer without port, localhost for unix sockets.
+	Host string
+	// Database is the one the client asked for at login, or empty.
+	Database string
+	// Attributes are the client's description of itself.
+	Attributes map[string]string
+	// Capabilities are the flags that both sides have.
+	Capabilities uint32
+	// Charset is the collation id that the client asked for.
+	Charset byte
+	// TLS is nil without TLS.
+	TLS *tls.ConnectionState
+}
+
+// connection is one client. All fields belong to its goroutine, but for those of run and what says otherwise.
+type connection struct {
+	server *Server
+	id     uint32
+	// raw is the socket; others close it to end the connection. nc is raw or TLS on top of it.
+	raw, nc net.Conn
+	host    string
+	reader  packetReader
+	w       *writer
+	// next gives the next payload: from the socket during login, from the goroutine that reads ahead afterwards.
+	next func() payload
+
+	capabilities uint32
+	zstdLevel    int
+	salt         [saltSize]byte
+	inflate      *inflater
+
+	// facts is nil until login. Others read it.
+	facts   atomic.Pointer[Conn]
+	session Session
+	stmts   map[uint32]*Stmt
+	lastID  uint32
+	// db is the database that the client knows to be current.
+	db string
+
+	run running
+}
+
+// running is the state of the command under way, shared with those who may end it.
+type running struct {
+	mu sync.Mutex
+	// cancel is nil between commands.
+	cancel context.CancelCauseFunc
+	// rows is true once the command has sent column definitions.
+	rows bool
+	// gone is true when the client has disconnected or said that it will.
+	gone bool
+	// ending is set when the connection must not run another command.
+	ending bool
+}
+
+func newConnection(s *Server, nc net.Conn, id uint32) *connection {
+	c := &connection{server: s, id: id, raw: nc, nc: nc, host: hostOf(nc.RemoteAddr()), stmts: map[uint32]*Stmt{}}
+	c.w = newWriter(nc, s.cfg.LoginTimeout)
+	c.w.failed = func(error) { c.interrupt(ErrClientGone) }
+	c.reader = packetReader{src: nc, max: min(loginPacket, s.cfg.MaxPacket)}
+	c.next = c.reader.next
+	return c
+}
+
+func hostOf(a net.Addr) string {
+	if a.Network() == "unix" {
+		return "localhost"
+	}
+	host, _, err := net.SplitHostPort(a.String())
+	if err != nil {
+		return a.String()
+	}
+	if ip, err := netip.ParseAddr(host); err == nil {
+		return ip.Unmap().String()
+	}
+	return host
+}
+
+// serve runs the connection from greeting to end.
+func (c *connection) serve() {
+	defer c.close()
+	if !c.start() {
+		return
+	}
+	in, quit, done := make(chan payload), make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		c.readAhead(in, quit)
+	}()
+	defer func() {
+		close(quit)
+		_ = c.raw.Close() // the reader waits for bytes or for quit
+		<-done
+		if c.inflate != nil {
+			c.inflate.close()
+		}
+	}()
+	c.next = func() payload { return <-in }
+	c.loop()
+}
+
+// start logs the client in and opens its session; it reports whether commands may follow.
+func (c *connection) start() (ok bool) {
+	log := c.server.cfg.Log
+	defer func() {
+		if p := recover(); p != nil {
+			log.Error("panic during login", "connection", c.id, "host", c.host, "panic", p, "stack", string(debug.Stack()))
+			ok = false
+		}
+	}()
+	err := c.raw.SetDeadline(time.Now().Add(c.server.cfg.LoginTimeout))
+	if err == nil {
+		err = c.login()
+	}
+	if err == nil {
+		err = c.raw.SetDeadline(time.Time{})
+	}
+	if err != nil {
+		log.Debug("login failed", "connection", c.id, "host", c.host, "error", err)
+		c.refuse(err)
+		return false
+	}
+	return true
+}
+
+// refuse sends the last error of a connection. Errors of the socket have no reader.
+func (c *connection) refuse(err error) {
+	var e *sqlerr.Error
+	if !errors.As(err, &e) {
+		return
+	}
+	if c.fail(e) == nil {
+		_ = c.w.flush() // the connection ends either way
+	}
+}
+
+// close ends the session and the connection.
+func (c *connection) close() {
+	if c.session != nil {
+		c.endSession()
+	}
+	c.w.close()
+	if c.w.compress != nil {
+		if err := c.w.compress.close(); err != nil {
+			c.server.cfg.Log.Warn("closing the compressor failed", "connection", c.id, "error", err)
+		}
+	}
+	_ = c.nc.Close() // often closed already
+}
+
+// endSession closes the prepared statements and the session; a panic there must not take the process down.
+func (c *connection) endSession() {
+	defer func() {
+		if p := recover(); p != nil {
+			c.server.cfg.Log.Error("panic while closing a session", "connection", c.id, "panic", p, "stack", string(debug.Stack()))
+		}
+	}()
+	s := c.session
+	c.session = nil
+	defer s.Close()
+	c.closeStatements(s)
+}
+
+func (c *connection) closeStatements(s Session) {
+	for id, st := range c.stmts {
+		delete(c.stmts, id)
+		s.CloseStmt(st)
+	}
+}
+
+// readAhead is always one payload ahead of the loop: a client that leaves is noticed while a statement runs, and pipelined commands
+// wait their turn. The channel has no room, so a payload's memory is not reused before the loop has come back for the next.
+func (c *connection) readAhead(in chan<- payload, quit <-chan struct{}) {
+	for {
+		p := c.reader.next()
+		_, refused := sqlerr.As(p.err)
+		if p.err != nil && !refused || len(p.data) > 0 && p.data[0] == comQuit {
+			c.peerGone()
+		}
+		select {
+		case in <- p:
+		case <-quit:
+			return
+		}
+		if p.err != nil {
+			return
+		}
+	}
+}
+
+func (c *connection) loop() {
+	idle := c.server.cfg.IdleTimeout
+	for {
+		if idle > 0 && c.raw.SetReadDeadline(time.Now().Add(idle)) != nil {
+			return
+		}
+		p := c.next()
+		if idle > 0 && c.raw.SetReadDeadline(time.Time{}) != nil {
+			return
+		}
+		c.w.reply(p)
+		if p.err == nil && len(p.data) == 0 {
+			p.err = sqlerr.New(sqlerr.Malformed, "empty command packet")
+		}
+		if p.err != nil {
+			c.refuse(p.err)
+			if _, refused := sqlerr.As(p.err); refused {
+				c.linger()
+			}
+			return
+		}
+		if p.data[0] == comQuit || !c.serveCommand(p.data) {
+			return
+		}
+	}
+}
+
+// serveCommand runs one command and sends its answer; it reports whether the connection goes on.
+func (c *connection) serveCommand(data []byte) bool {
+	if !c.server.enter() {
+		c.refuse(ErrShutdown)
+		return false
+	}
+	defer c.server.leave()
+	ctx, ok := c.begin()
+	if !ok {
+		return false
+	}
+	err := c.command(ctx, data)
+	if err == nil {
+		err = c.w.flush()
+	}
+	return c.finish() && err == nil
+}
+
+// begin makes the context of a command.
+func (c *connection) begin() (context.Context, bool) {
+	r := &c.run
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.ending {
+		return nil, false
+	}
+	ctx, cancel := context.WithCancelCause(context.Background())
+	r.cancel, r.rows = cancel, false
+	return ctx, true
+}
+
+// finish ends the context and reports whether another command may follow.
+func (c *connection) finish() bool {
+	r := &c.run
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.cancel(nil)
+	r.cancel = nil
+	return !r.ending
+}
+
+// returnsRows is called when a statement sends column definitions: from here on it ends when the client goes.
+func (c *connection) returnsRows() error {
+	r := &c.run
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.rows = true
+	if r.gone && r.cancel != nil {
+		r.cancel(ErrClientGone)
+		return ErrClientGone
+	}
+	return nil
+}
+
+func (c *connection) peerGone() {
+	r := &c.run
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.gone = true
+	if r.rows && r.cancel != nil {
+		r.cancel(ErrClientGone)
+	}
+}
+
+func (c *connection) interrupt(cause error) {
+	r := &c.run
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.cancel != nil {
+		r.cancel(cause)
+	}
+}
+
+// kill ends the connection at once.
+func (c *connection) kill() {
+	c.run.mu.Lock()
+	c.run.ending = true
+	c.run.mu.Unlock()
+	c.interrupt(ErrKilled)
+	_ = c.raw.Close() // unblocks reads and writes; there is nobody left to tell about an error
+}
+
+// stop ends the connection for a shutdown: at once between commands, else by cancelling the command, whose client still gets the error
+// if it reads.
+func (c *connection) stop() {
+	r := &c.run
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.ending = true
+	if r.cancel == nil {
+		_ = c.raw.Close() // unblocks reads; the connection ends either way
+		return
+	}
+	r.cancel(ErrShutdown)
+	c.w.hasten()
+}
+
+// linger lets the client read the last error. Closing a socket with unread bytes resets the connection, which can overtake what was
+// sent before; so what the client still sends is read and dropped, within limits.
+func (c *connection) linger() {
+	const (
+		patience = 2 * time.Second
+		most     = 256 << 20
+	)
+	if h, ok := c.nc.(interface{ CloseWrite() error }); ok && h.CloseWrite() != nil {
+		return
+	}
+	if c.raw.SetReadDeadline(time.Now().Add(patience)) != nil {
+		return
+	}
+	_, _ = io.CopyN(io.Discard, c.nc, most) // ends by close, deadline or limit, all the same here
+}
+
+// startCompression switches both directions to compressed frames, after the OK of the login.
+func (c *connection) startCompression(buffered *bufio.Reader) error {
+	useZstd := c.capabilities&capCompress == 0
+	d, err := newDeflater(useZstd, c.zstdLevel)
+	if err != nil {
+		return err
+	}
+	c.inflate = &inflater{src: buffered, zstd: useZstd}
+	c.reader.src, c.reader.frame = bufio.NewReader(c.inflate), &c.inflate.frame
+	c.w.mu.Lock()
+	defer c.w.mu.Unlock()
+	c.w.compress = d
+	return nil
+}

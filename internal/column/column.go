@@ -88,6 +88,9 @@ type Vector struct {
 	// Value i of a view kind is Data[Beg[i]:End[i]]. Several vectors may share Data. The views of NULL rows are undefined but lie in Data.
 	Beg, End []uint32
 	Data     []byte
+
+	// spare is the memory of the last bitmap while Valid is nil, so that a reused vector does not allocate one a batch.
+	spare []uint64
 }
 
 // Batch is N rows.
@@ -110,7 +113,9 @@ func (b *Batch) Live() int {
 // Reset makes v empty and of type t, keeping its memory.
 func (v *Vector) Reset(t Type) {
 	v.Type = t
-	v.Valid = nil
+	if v.Valid != nil {
+		v.spare, v.Valid = v.Valid[:0], nil
+	}
 	v.Int = v.Int[:0]
 	v.Float = v.Float[:0]
 	v.Beg, v.End = v.Beg[:0], v.End[:0]
@@ -139,16 +144,21 @@ func (v *Vector) View(i int) []byte { return v.Data[v.Beg[i]:v.End[i]:v.End[i]] 
 
 // SetNull marks row i NULL; i must be below n, the number of rows that v has or will have.
 func (v *Vector) SetNull(i, n int) {
+	v.needValid(max(n, i+1))
+	v.Valid[i>>6] &^= 1 << (uint(i) & 63)
+}
+
+// needValid makes sure that there is a bitmap of at least n rows. Words that are added have every row valid.
+func (v *Vector) needValid(n int) {
 	if v.Valid == nil {
-		v.Valid = make([]uint64, (n+63)/64)
-		for j := range v.Valid {
-			v.Valid[j] = ^uint64(0)
+		if v.Valid = v.spare[:0]; v.Valid == nil {
+			v.Valid = make([]uint64, 0, (n+63)/64)
 		}
+		v.spare = nil
 	}
-	for len(v.Valid) <= i>>6 {
+	for len(v.Valid)*64 < n {
 		v.Valid = append(v.Valid, ^uint64(0))
 	}
-	v.Valid[i>>6] &^= 1 << (uint(i) & 63)
 }
 
 // AppendNull appends a NULL row.
@@ -186,9 +196,7 @@ func (v *Vector) grown(n int) {
 	if v.Valid == nil {
 		return
 	}
-	for len(v.Valid)*64 < n {
-		v.Valid = append(v.Valid, ^uint64(0))
-	}
+	v.needValid(n)
 	v.Valid[(n-1)>>6] |= 1 << (uint(n-1) & 63)
 }
 
@@ -205,41 +213,6 @@ func (v *Vector) NullCount(n int) int {
 		valid += bits.OnesCount64(v.Valid[n>>6] & (1<<r - 1))
 	}
 	return n - valid
-}
-
-// AppendRow copies row i of src, which has the same Type, to the end of v.
-func (v *Vector) AppendRow(src *Vector, i int) {
-	switch {
-	case src.IsNull(i):
-		v.AppendNull()
-	case src.Type.Kind.IsView():
-		v.AppendBytes(src.View(i))
-	case src.Type.Kind == Float64:
-		v.AppendFloat(src.Float[i])
-	default:
-		v.AppendInt(src.Int[i])
-	}
-}
-
-// AppendRows copies the live rows of src, at most limit of them when limit is not negative, to the end of b, whose columns have the
-// same types. It returns the number of rows copied. b owns the copies.
-func (b *Batch) AppendRows(src *Batch, limit int) int {
-	n := src.Live()
-	if limit >= 0 && n > limit {
-		n = limit
-	}
-	for c := range src.Cols {
-		from, to := &src.Cols[c], &b.Cols[c]
-		for k := range n {
-			i := k
-			if src.Sel != nil {
-				i = int(src.Sel[k])
-			}
-			to.AppendRow(from, i)
-		}
-	}
-	b.N += n
-	return n
 }
 
 // Bytes is the memory held by the batch, by capacity. Data shared between vectors is counted for each.

@@ -1,0 +1,218 @@
+package ops
+
+import (
+	"fmt"
+
+	"millrace/internal/column"
+)
+
+// Func is an aggregate function.
+type Func uint8
+
+// The aggregate functions. All but Count without an argument leave NULLs out; over no values the result is NULL, that of a count 0.
+const (
+	Count Func = iota
+	CountDistinct
+	Sum
+	Min
+	Max
+	Avg
+)
+
+func (f Func) String() string {
+	return [...]string{"count", "count distinct", "sum", "min", "max", "avg"}[f]
+}
+
+// Aggregate is a function over the rows of a group.
+type Aggregate struct {
+	Func Func
+	// Arg is nil for COUNT(*).
+	Arg Expr
+	// Float asks Sum and Avg of exact numbers for a DOUBLE instead of a DECIMAL. The sum itself is exact all the same and is rounded once.
+	Float bool
+}
+
+func (a Aggregate) String() string {
+	switch {
+	case a.Arg == nil:
+		return "count(*)"
+	case a.Func == CountDistinct:
+		return fmt.Sprintf("count(distinct %v)", a.Arg)
+	default:
+		return fmt.Sprintf("%v(%v)", a.Func, a.Arg)
+	}
+}
+
+// mostDigits is the precision of MySQL's widest DECIMAL.
+const mostDigits = 65
+
+// averageDigits is how many fractional digits AVG adds, MySQL's div_precision_increment.
+const averageDigits = 4
+
+func (a Aggregate) resultType() (column.Type, error) {
+	if a.Func == Count {
+		return column.Type{Kind: column.Int64}, nil
+	}
+	if a.Arg == nil {
+		return column.Type{}, fmt.Errorf("ops: aggregate '%v' needs an argument", a.Func)
+	}
+	t := a.Arg.Type()
+	refused := unsupported("'%v' of %v is not computed on batches", a.Func, t)
+	switch a.Func {
+	case CountDistinct:
+		if !groupable(t) {
+			return column.Type{}, refused
+		}
+		return column.Type{Kind: column.Int64}, nil
+	case Min, Max:
+		if t.Kind == column.JSON || t.Kind == column.Invalid {
+			return column.Type{}, refused
+		}
+		return t, nil
+	}
+	switch t.Kind {
+	case column.Float64:
+		return t, nil
+	case column.Bool, column.Int32, column.Int64, column.Uint64, column.Decimal:
+	default:
+		return column.Type{}, refused
+	}
+	if a.Float {
+		return column.Type{Kind: column.Float64}, nil
+	}
+	precision := integerDigits(t)
+	if a.Func == Sum {
+		return column.Type{Kind: column.Decimal, Precision: min(precision+22, mostDigits), Scale: t.Scale}, nil
+	}
+	return column.Type{Kind: column.Decimal, Precision: min(precision+averageDigits, mostDigits), Scale: averageScale(t)}, nil
+}
+
+// integerDigits is the precision of an exact type.
+func integerDigits(t column.Type) uint8 {
+	switch t.Kind {
+	case column.Bool:
+		return 1
+	case column.Int32:
+		return 10
+	case column.Int64:
+		return 19
+	case column.Uint64:
+		return 20
+	default:
+		return t.Precision
+	}
+}
+
+func averageScale(t column.Type) uint8 {
+	if t.Kind != column.Decimal {
+		return averageDigits
+	}
+	return max(t.Scale, min(t.Scale+averageDigits, 30))
+}
+
+// accumulator is the state of one aggregate over all groups of a lane. It is used by one goroutine at a time.
+//
+// Order of calls: grow before the first add that names a new group; merge and emit when no add follows.
+type accumulator interface {
+	// grow makes groups the number of groups. Groups never become fewer.
+	grow(groups int)
+	// add takes rows sel of v (the first n when nil). groups[k] is the group of the k-th of them; nil puts all into group 0.
+	add(v *column.Vector, n int, sel []int32, groups []int32)
+	// merge takes the state of from, made by the same aggregate: its group g belongs to to[g].
+	merge(from accumulator, to []int32)
+	// emit appends the result of group g.
+	emit(g int, out *column.Vector)
+	// bytes is the memory held.
+	bytes() int
+}
+
+func (a Aggregate) accumulator() accumulator {
+	t, _ := a.resultType() // checked by Compile
+	switch a.Func {
+	case Count:
+		return &counter{all: a.Arg == nil}
+	case CountDistinct:
+		return newDistinct(a.Arg.Type())
+	case Min, Max:
+		sign := -1
+		if a.Func == Max {
+			sign = 1
+		}
+		return newExtreme(a.Arg.Type().Kind, sign)
+	}
+	arg := a.Arg.Type()
+	switch arg.Kind {
+	case column.Float64:
+		return &floatSum{average: a.Func == Avg}
+	default:
+		return &exactSum{arg: arg, out: t, average: a.Func == Avg}
+	}
+}
+
+// counter is COUNT.
+type counter struct {
+	all bool
+	n   []int64
+}
+
+func (c *counter) grow(groups int) { c.n = grown(c.n, groups) }
+
+func (c *counter) add(v *column.Vector, n int, sel []int32, groups []int32) {
+	if sel != nil {
+		n = len(sel)
+	}
+	if groups == nil {
+		c.n[0] += int64(n)
+		if !c.all {
+			c.n[0] -= int64(nulls(v, n, sel))
+		}
+		return
+	}
+	if c.all || v.Valid == nil {
+		for _, g := range groups[:n] {
+			c.n[g]++
+		}
+		return
+	}
+	for k, g := range groups[:n] {
+		i := k
+		if sel != nil {
+			i = int(sel[k])
+		}
+		c.n[g] += int64(v.Valid[i>>6] >> (uint(i) & 63) & 1)
+	}
+}
+
+func nulls(v *column.Vector, n int, sel []int32) int {
+	if v.Valid == nil || sel == nil {
+		return v.NullCount(n)
+	}
+	valid := 0
+	for _, i := range sel {
+		valid += int(v.Valid[i>>6] >> (uint(i) & 63) & 1)
+	}
+	return len(sel) - valid
+}
+
+func (c *counter) merge(from accumulator, to []int32) {
+	for g, n := range from.(*counter).n {
+		c.n[to[g]] += n
+	}
+}
+
+func (c *counter) emit(g int, out *column.Vector) { out.AppendInt(c.n[g]) }
+func (c *counter) bytes() int                     { return 8 * cap(c.n) }
+
+// grown extends s with zeros to n elements.
+func grown[T any](s []T, n int) []T {
+	if n <= len(s) {
+		return s
+	}
+	if n > cap(s) {
+		return append(s, make([]T, n-len(s))...)
+	}
+	old := len(s)
+	s = s[:n]
+	clear(s[old:])
+	return s
+}

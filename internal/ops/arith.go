@@ -1,0 +1,159 @@
+package ops
+
+import (
+	"fmt"
+	"math"
+	"math/bits"
+
+	"millrace/internal/column"
+	"millrace/internal/sqlerr"
+)
+
+// ArithOp is an arithmetic operator.
+type ArithOp uint8
+
+// The operators.
+const (
+	Add ArithOp = iota
+	Sub
+	Mul
+)
+
+func (op ArithOp) String() string { return [...]string{"+", "-", "*"}[op] }
+
+// Arith is l op r over signed integers (the result is BIGINT, overflow is an error) or, when one side is a DOUBLE, over doubles. Unsigned and decimal
+// arithmetic is the engine's.
+func Arith(op ArithOp, l, r Expr) (Expr, error) {
+	e := &arith{op: op, l: l, r: r}
+	switch lk, rk := family(l), family(r); {
+	case lk == asInt && rk == asInt:
+		e.typ.Kind = column.Int64
+	case lk == asFloat && (rk == asFloat || rk == asInt), rk == asFloat && lk == asInt:
+		e.typ.Kind = column.Float64
+		e.l, e.r = widen(l, column.Float64), widen(r, column.Float64)
+	default:
+		return nil, unsupported("'%v' of %v and %v is not computed on batches", op, l.Type(), r.Type())
+	}
+	return e, nil
+}
+
+type arith struct {
+	op   ArithOp
+	l, r Expr
+	typ  column.Type
+}
+
+func (e *arith) Type() column.Type { return e.typ }
+func (e *arith) Nullable() bool    { return e.l.Nullable() || e.r.Nullable() }
+func (e *arith) String() string    { return fmt.Sprintf("(%v %v %v)", e.l, e.op, e.r) }
+
+func (e *arith) operands() []Expr { return []Expr{e.l, e.r} }
+
+func (e *arith) bind(l *lane) evaluator {
+	return &arithEval{arith: e, left: l.bind(e.l), right: l.bind(e.r), lane: l}
+}
+
+type arithEval struct {
+	*arith
+	left, right evaluator
+	lane        *lane
+	out         column.Vector
+	valid       []uint64
+}
+
+func (e *arithEval) eval(in *column.Batch, sel []int32) (*column.Vector, error) {
+	a, err := e.left.eval(in, sel)
+	if err != nil {
+		return nil, err
+	}
+	b, err := e.right.eval(in, sel)
+	if err != nil {
+		return nil, err
+	}
+	out := &e.out
+	out.Type = e.typ
+	if out.Valid = both(e.valid, a, b, in.N); out.Valid != nil {
+		e.valid = out.Valid
+	}
+	rows := e.lane.rows(in.N, sel)
+	if e.typ.Kind == column.Float64 {
+		out.Float = room(out.Float, in.N)
+		if !floatArith(e.op, a.Float, b.Float, rows, out.Float) {
+			for _, i := range rows {
+				if x, y, z := a.Float[i], b.Float[i], out.Float[i]; math.IsInf(z, 0) && !math.IsInf(x, 0) && !math.IsInf(y, 0) && !out.IsNull(int(i)) {
+					return nil, e.outOfRange("DOUBLE", int(i), x, y)
+				}
+			}
+		}
+		return out, nil
+	}
+	out.Int = room(out.Int, in.N)
+	if !intArith(e.op, a.Int, b.Int, rows, out.Int) {
+		// Some row overflowed; it may be a NULL one, whose number means nothing.
+		for k, i := range rows {
+			if !out.IsNull(int(i)) && !intArith(e.op, a.Int, b.Int, rows[k:k+1], out.Int) {
+				return nil, e.outOfRange("BIGINT", int(i), a.Int[i], b.Int[i])
+			}
+		}
+	}
+	return out, nil
+}
+
+func (e *arithEval) outOfRange(typ string, row int, x, y any) error {
+	return &rowError{row, sqlerr.New(sqlerr.OutOfRange, "%s value is out of range in '%v'", typ, e).WithDetail("the operands are %v and %v", x, y)}
+}
+
+// intArith fills out and reports whether no row overflowed. The checks gather sign bits, so the loop takes no branch.
+func intArith(op ArithOp, a, b []int64, rows []int32, out []int64) bool {
+	var over int64
+	switch op {
+	case Add:
+		for _, i := range rows {
+			x, y := a[i], b[i]
+			z := x + y
+			over |= (x ^ z) & (y ^ z)
+			out[i] = z
+		}
+	case Sub:
+		for _, i := range rows {
+			x, y := a[i], b[i]
+			z := x - y
+			over |= (x ^ y) & (x ^ z)
+			out[i] = z
+		}
+	default:
+		for _, i := range rows {
+			x, y := a[i], b[i]
+			hi, lo := bits.Mul64(uint64(x), uint64(y))
+			// The signed high word must be the sign of the low one.
+			top := int64(hi) - x>>63&y - y>>63&x
+			d := top ^ int64(lo)>>63
+			over |= d | -d
+			out[i] = int64(lo)
+		}
+	}
+	return over >= 0
+}
+
+// floatArith fills out and reports whether all results are finite.
+func floatArith(op ArithOp, a, b []float64, rows []int32, out []float64) bool {
+	check := 0.0
+	switch op {
+	case Add:
+		for _, i := range rows {
+			out[i] = a[i] + b[i]
+			check += out[i] * 0
+		}
+	case Sub:
+		for _, i := range rows {
+			out[i] = a[i] - b[i]
+			check += out[i] * 0
+		}
+	default:
+		for _, i := range rows {
+			out[i] = a[i] * b[i]
+			check += out[i] * 0
+		}
+	}
+	return check == 0
+}

@@ -1,0 +1,30 @@
+// Package ops runs the hot part of a query on column batches: filter, project, aggregate, limit.
+//
+// The SQL engine above costs hundreds of nanoseconds a row; a loop over a column costs a few. The planner therefore cuts the maximal
+// supported subtree out of an engine plan, describes it as a Pipeline and runs it here, so that the engine sees few rows.
+//
+//	Pipeline ── Compile ──▶ Plan         immutable, shared, checked once
+//	                          │ Run
+//	                          ▼
+//	  scan.Source ── lane 0: filter → project ─┐
+//	              ── lane 1: filter → project ─┼─▶ queue ──▶ Rows.Next
+//	              ── lane n: …                 ┘   bounded in bytes
+//
+// With aggregates, each lane keeps a partial state that is merged once, when the scan has ended.
+//
+// # Expressions
+//
+// An Expr is immutable and typed when it is built; a constructor refuses what has no kernel with the meaning of the engine, and the
+// planner then leaves it in the engine. Each lane binds the expressions to evaluators with scratch memory of their own. An evaluator works
+// on a whole batch and a selection: the ascending numbers of the rows that count, nil for all. Its result is a Vector indexed by the row
+// number of the batch, defined only at the selected rows, so a column reference is free and a filter costs no copy.
+//
+// Predicates do not compute booleans. They choose: from a selection, the rows where the predicate is TRUE, or those where it is
+// FALSE; rows in neither are NULL. Three-valued logic falls out of that: TRUE(a AND b) is TRUE(b) within TRUE(a), FALSE(a AND b) is the union of
+// FALSE(a) and FALSE(b), NOT swaps the question. Rows that a conjunct has excluded are not evaluated by the next.
+//
+// # Errors
+//
+// An evaluator that fails names the first failing row. Rows before it in the lane are still delivered, as by an engine that works row by
+// row, so a LIMIT that is met earlier wins. The text gets topic, partition and offset from the columns that Pipeline.Position names.
+package ops

@@ -1,0 +1,112 @@
+package ops
+
+import "millrace/internal/column"
+
+// lane is what the evaluators of one lane share. It belongs to the lane's goroutine.
+type lane struct {
+	// uses counts how often each expression of the plan occurs, by its text; it belongs to the plan.
+	uses map[string]int
+	// memos are the evaluators of expressions that occur more than once.
+	memos map[string]*memo
+	// groups are what expressions of different text share, such as one extractor for all paths into a column.
+	shared map[string]any
+	// batch counts the batches; what is cached is valid for one.
+	batch int64
+	// identity is 0, 1, 2 …: the selection of all rows, for kernels that have no dense form.
+	identity []int32
+	// scratch serves a single kernel call.
+	scratch []int32
+}
+
+func newLane(uses map[string]int) *lane {
+	return &lane{uses: uses, memos: map[string]*memo{}, shared: map[string]any{}}
+}
+
+// rows lists sel, also when it is nil for all n.
+func (l *lane) rows(n int, sel []int32) []int32 {
+	if sel != nil {
+		return sel
+	}
+	for len(l.identity) < n {
+		l.identity = append(l.identity, int32(len(l.identity)))
+	}
+	return l.identity[:n]
+}
+
+// bind makes the evaluator of e, or shares the one of an equal expression.
+func (l *lane) bind(e Expr) evaluator {
+	if !worthSharing(e) || l.uses[e.String()] < 2 {
+		return e.bind(l)
+	}
+	m := l.memos[e.String()]
+	if m == nil {
+		m = &memo{x: e.bind(l), lane: l}
+		l.memos[e.String()] = m
+	}
+	return m
+}
+
+// worthSharing: a column or constant costs nothing, and conditions choose rows instead of making values.
+func worthSharing(e Expr) bool {
+	return len(e.operands()) > 0 && e.Type().Kind != column.Bool
+}
+
+// countUses counts the occurrences of every expression below list. What lies below the second occurrence of an expression is not computed again and
+// does not count.
+func countUses(uses map[string]int, list []Expr) {
+	for _, e := range list {
+		if !worthSharing(e) {
+			countUses(uses, e.operands())
+			continue
+		}
+		s := e.String()
+		if uses[s]++; uses[s] == 1 {
+			countUses(uses, e.operands())
+		}
+	}
+}
+
+// memo computes an expression once a batch for all who use it. Whoever asks for rows that are computed gets the vector at hand; an operator asks for the
+// same rows of all its operands, or fewer inside one of them, so a vector that it holds is never computed again under its hands.
+type memo struct {
+	x     evaluator
+	lane  *lane
+	batch int64
+	all   bool
+	done  []uint64
+	out   *column.Vector
+}
+
+func (m *memo) eval(in *column.Batch, sel []int32) (*column.Vector, error) {
+	if m.batch == m.lane.batch && m.holds(sel) {
+		return m.out, nil
+	}
+	m.batch = 0
+	out, err := m.x.eval(in, sel)
+	if err != nil {
+		return nil, err
+	}
+	m.out, m.batch, m.all = out, m.lane.batch, sel == nil
+	if !m.all {
+		m.done = room(m.done, (in.N+63)/64)
+		clear(m.done)
+		for _, i := range sel {
+			m.done[i>>6] |= 1 << (uint(i) & 63)
+		}
+	}
+	return out, nil
+}
+
+func (m *memo) holds(sel []int32) bool {
+	if m.all {
+		return true
+	}
+	if sel == nil {
+		return false
+	}
+	var missing uint64
+	for _, i := range sel {
+		missing |= ^m.done[i>>6] >> (uint(i) & 63)
+	}
+	return missing&1 == 0
+}

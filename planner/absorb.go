@@ -1,0 +1,171 @@
+package planner
+
+import (
+	"math"
+
+	"github.com/dolthub/go-mysql-server/sql"
+	"github.com/dolthub/go-mysql-server/sql/expression"
+	"github.com/dolthub/go-mysql-server/sql/plan"
+)
+
+// absorb replaces n, whose children are rewritten, by a Scan or by a node over a larger Scan, when it can.
+func absorb(ctx *sql.Context, n sql.Node) (sql.Node, bool) {
+	switch n := n.(type) {
+	case *plan.TableAlias:
+		if t, ok := n.Child.(Table); ok {
+			return asNode(newScan(ctx, t, n))
+		}
+		if s, ok := growing(n.Child); ok {
+			return asNode(s.named(ctx, n))
+		}
+	case *plan.SubqueryAlias:
+		if s, ok := growing(n.Child); ok {
+			return asNode(s.named(ctx, n))
+		}
+	case *plan.Filter:
+		if s, ok := growing(n.Child); ok {
+			return absorbFilter(ctx, n, s)
+		}
+	case *plan.Project:
+		if s, ok := growing(n.Child); ok {
+			return asNode(absorbProject(ctx, n, s))
+		}
+	case *plan.GroupBy:
+		if s, ok := growing(n.Child); ok {
+			return asNode(absorbGroupBy(ctx, n, s))
+		}
+	case *plan.Limit:
+		if limit, ok := rowCount(ctx, n.Limit); ok && limit > 0 && !n.CalcFoundRows {
+			return descend(ctx, n.Child, func(s *Scan) bool {
+				if s.aggregates != nil {
+					return false
+				}
+				if s.limit < 0 || limit < s.limit {
+					s.limit = limit
+				}
+				return true
+			})
+		}
+	case *plan.Offset:
+		if offset, ok := rowCount(ctx, n.Offset); ok {
+			return descend(ctx, n.Child, func(s *Scan) bool {
+				// What the limit has let pass is what the offset skips: a limit above an offset comes later in the plan.
+				if s.aggregates != nil || offset > math.MaxInt64/4-s.offset || s.limit >= 0 && s.limit <= offset {
+					return false
+				}
+				s.offset += offset
+				if s.limit >= 0 {
+					s.limit -= offset
+				}
+				return true
+			})
+		}
+	}
+	return nil, false
+}
+
+// growing gives n when it is a Scan that is not finished.
+func growing(n sql.Node) (*Scan, bool) {
+	s, ok := n.(*Scan)
+	return s, ok && s.plan == nil
+}
+
+func asNode(s *Scan, ok bool) (sql.Node, bool) { return s, ok }
+
+// rowCount is the value of a LIMIT or OFFSET that is known now.
+func rowCount(ctx *sql.Context, e sql.Expression) (int64, bool) {
+	v, ok := constantOf(ctx, e)
+	if !ok || v == nil {
+		return 0, false
+	}
+	n, ok := integerOf(v, e.Type(ctx))
+	return n.floor, ok && !n.fraction && n.floor >= 0 && n.floor < math.MaxInt64/4
+}
+
+// descend changes the Scan below n through nodes that keep the number and order of rows.
+func descend(ctx *sql.Context, n sql.Node, change func(*Scan) bool) (sql.Node, bool) {
+	switch n := n.(type) {
+	case *Scan:
+		if n.plan != nil {
+			return nil, false
+		}
+		c := n.copy()
+		return c, change(c)
+	case *plan.Project:
+		if n.IncludesNestedIters {
+			return nil, false
+		}
+		child, ok := descend(ctx, n.Child, change)
+		if !ok {
+			return nil, false
+		}
+		out, err := n.WithChildren(ctx, child)
+		return out, err == nil
+	default:
+		return nil, false
+	}
+}
+
+// absorbFilter moves the conjuncts of f into s as far as they go.
+func absorbFilter(ctx *sql.Context, f *plan.Filter, s *Scan) (sql.Node, bool) {
+	if s.bounded() || s.aggregates != nil {
+		return nil, false
+	}
+	c := s.copy()
+	with := compiler{ctx, s}
+	var residual []sql.Expression
+	changed := false
+	for _, e := range expression.SplitConjunction(ctx, f.Expression) {
+		p := predicate{text: e.String()}
+		d, precise := with.domainOf(e)
+		if precise {
+			p.pushed = exact
+		} else if k, ok := with.condition(e); ok {
+			p.pushed = compiled
+			if !d.unbounded() {
+				p.pushed = inexact
+			}
+			c.filters = append(c.filters, k)
+		} else {
+			residual = append(residual, e)
+			if !d.unbounded() {
+				p.pushed = inexactResidual
+			}
+		}
+		c.domain = c.domain.intersect(d)
+		c.predicates = append(c.predicates, p)
+		changed = changed || p.pushed != notPushed
+	}
+	if len(residual) == 0 {
+		return c, true
+	}
+	// The node is rebuilt even when nothing moved: EXPLAIN says what was not pushed.
+	return plan.NewFilter(ctx, expression.JoinAnd(residual...), c), true
+}
+
+// absorbProject computes the projection of p in the scan, when ops can compute all of it.
+func absorbProject(ctx *sql.Context, p *plan.Project, s *Scan) (*Scan, bool) {
+	if p.IncludesNestedIters || s.aggregates != nil {
+		return nil, false
+	}
+	for _, dependency := range p.AliasDeps {
+		if dependency {
+			return nil, false
+		}
+	}
+	c := s.copy()
+	c.outputs = make([]output, len(p.Projections))
+	for i, e := range p.Projections {
+		k, ok := compiler{ctx, s}.compile(e)
+		if !ok {
+			return nil, false
+		}
+		c.outputs[i] = output{kernel: k}
+		if e, ok := e.(sql.IdExpression); ok {
+			c.outputs[i].id = e.Id()
+		}
+	}
+	c.exprs = p.Projections
+	c.schema = p.Schema(ctx)
+	return c, true
+}

@@ -1,0 +1,321 @@
+package planner
+
+import (
+	"slices"
+
+	"github.com/dolthub/go-mysql-server/sql"
+	"github.com/dolthub/go-mysql-server/sql/expression"
+	"github.com/dolthub/go-mysql-server/sql/expression/function"
+	"github.com/dolthub/go-mysql-server/sql/types"
+
+	"millrace/internal/column"
+	"millrace/internal/ops"
+	"millrace/internal/scan"
+)
+
+// compiler turns engine expressions over the output of a Scan into kernels over record fields. Each method answers false for what it
+// does not know to have the engine's meaning.
+type compiler struct {
+	ctx  *sql.Context
+	scan *Scan
+}
+
+func (c compiler) compile(e sql.Expression) (kernel, bool) {
+	switch e := e.(type) {
+	case *expression.GetField:
+		i, ok := c.scan.position(e)
+		if !ok || c.scan.outputs[i].aggregate {
+			return kernel{}, false
+		}
+		return c.scan.outputs[i].kernel, true
+	case *expression.Alias:
+		return c.compile(e.Child)
+	case *function.Length:
+		return c.length(e)
+	case *expression.And:
+		return c.logic(ops.And, e.LeftChild, e.RightChild)
+	case *expression.Or:
+		return c.logic(ops.Or, e.LeftChild, e.RightChild)
+	case *expression.Not:
+		x, ok := c.condition(e.Child)
+		if !ok {
+			return kernel{}, false
+		}
+		return newKernel(types.Boolean, func(in *inputs) (ops.Expr, error) {
+			x, err := x.build(in)
+			if err != nil {
+				return nil, err
+			}
+			return ops.Not(x)
+		})
+	case *expression.IsNull:
+		x, ok := c.compile(e.Child)
+		if !ok {
+			return kernel{}, false
+		}
+		return newKernel(types.Boolean, func(in *inputs) (ops.Expr, error) {
+			x, err := x.build(in)
+			if err != nil {
+				return nil, err
+			}
+			return ops.IsNull(x), nil
+		})
+	case *expression.Between:
+		return c.logic(ops.And, expression.NewGreaterThanOrEqual(e.Val, e.Lower), expression.NewLessThanOrEqual(e.Val, e.Upper))
+	case *expression.InTuple:
+		return c.in(e.Left(), e.Right())
+	case *expression.HashInTuple:
+		return c.in(e.Left(), e.Right())
+	}
+	if op, l, r, ok := comparison(e); ok {
+		return c.compare(op, l, r)
+	}
+	return kernel{}, false
+}
+
+// condition compiles a predicate.
+func (c compiler) condition(e sql.Expression) (kernel, bool) {
+	k, ok := c.compile(e)
+	return k, ok && k.condition()
+}
+
+func (c compiler) logic(join func(...ops.Expr) (ops.Expr, error), l, r sql.Expression) (kernel, bool) {
+	lk, ok := c.condition(l)
+	if !ok {
+		return kernel{}, false
+	}
+	rk, ok := c.condition(r)
+	if !ok {
+		return kernel{}, false
+	}
+	return newKernel(types.Boolean, func(in *inputs) (ops.Expr, error) {
+		l, err := lk.build(in)
+		if err != nil {
+			return nil, err
+		}
+		r, err := rk.build(in)
+		if err != nil {
+			return nil, err
+		}
+		return join(l, r)
+	})
+}
+
+// length compiles length(x), the number of bytes. A key or value that only its length is asked of is never looked at.
+func (c compiler) length(e *function.Length) (kernel, bool) {
+	if e.CountType != function.NumBytes {
+		return kernel{}, false
+	}
+	x, ok := c.compile(e.Child)
+	if !ok || x.kind.Kind != column.Bytes && x.kind.Kind != column.Text {
+		return kernel{}, false
+	}
+	if x.plain {
+		switch x.field {
+		case scan.Key:
+			return fieldKernel(scan.KeyLength, types.Int32), true
+		case scan.Value:
+			return fieldKernel(scan.ValueLength, types.Int32), true
+		}
+	}
+	return newKernel(types.Int32, func(in *inputs) (ops.Expr, error) {
+		x, err := x.build(in)
+		if err != nil {
+			return nil, err
+		}
+		return ops.Length(x)
+	})
+}
+
+// comparison takes a comparison apart.
+func comparison(e sql.Expression) (op ops.CompareOp, l, r sql.Expression, ok bool) {
+	switch e := e.(type) {
+	case *expression.Equals:
+		return ops.Eq, e.Left(), e.Right(), true
+	case *expression.NullSafeEquals:
+		return ops.NullSafeEq, e.Left(), e.Right(), true
+	case *expression.LessThan:
+		return ops.Lt, e.Left(), e.Right(), true
+	case *expression.LessThanOrEqual:
+		return ops.Le, e.Left(), e.Right(), true
+	case *expression.GreaterThan:
+		return ops.Gt, e.Left(), e.Right(), true
+	case *expression.GreaterThanOrEqual:
+		return ops.Ge, e.Left(), e.Right(), true
+	case *expression.Not:
+		// The engine has no node for <>.
+		if op, l, r, ok := comparison(e.Child); ok && op == ops.Eq {
+			return ops.Ne, l, r, true
+		}
+	}
+	return 0, nil, nil, false
+}
+
+// mirror gives the operator that holds when the operands change sides.
+func mirror(op ops.CompareOp) ops.CompareOp {
+	switch op {
+	case ops.Lt:
+		return ops.Gt
+	case ops.Le:
+		return ops.Ge
+	case ops.Gt:
+		return ops.Lt
+	case ops.Ge:
+		return ops.Le
+	default:
+		return op
+	}
+}
+
+func (c compiler) compare(op ops.CompareOp, l, r sql.Expression) (kernel, bool) {
+	if isConstant(l) {
+		op, l, r = mirror(op), r, l
+	}
+	x, ok := c.compile(l)
+	if !ok {
+		return kernel{}, false
+	}
+	if isConstant(r) {
+		v, ok := constantOf(c.ctx, r)
+		if !ok || v == nil {
+			return kernel{}, false
+		}
+		op, y, ok := c.constant(op, x, l, r, v)
+		if !ok {
+			return kernel{}, false
+		}
+		return newKernel(types.Boolean, func(in *inputs) (ops.Expr, error) {
+			x, err := x.build(in)
+			if err != nil {
+				return nil, err
+			}
+			return ops.Compare(op, x, y)
+		})
+	}
+	y, ok := c.compile(r)
+	if !ok || !comparable(x, y) {
+		return kernel{}, false
+	}
+	return newKernel(types.Boolean, func(in *inputs) (ops.Expr, error) {
+		x, err := x.build(in)
+		if err != nil {
+			return nil, err
+		}
+		y, err := y.build(in)
+		if err != nil {
+			return nil, err
+		}
+		return ops.Compare(op, x, y)
+	})
+}
+
+// comparable reports whether the engine compares x and y as what they are.
+func comparable(x, y kernel) bool {
+	switch {
+	case x.integral() && y.integral():
+		return true
+	case x.kind.Kind != y.kind.Kind:
+		return false
+	case x.kind.Kind == column.Text:
+		return bytewise(x.typ) && bytewise(y.typ)
+	default:
+		return x.kind.Kind == column.Bytes || x.kind.Kind == column.Timestamp
+	}
+}
+
+// bytewise reports whether text of type t is compared byte by byte.
+func bytewise(t sql.Type) bool {
+	s, ok := t.(sql.StringType)
+	return ok && s.Collation() == sql.Collation_utf8mb4_0900_bin
+}
+
+// constant converts the value v of r to what x op v needs, where x is the kernel of l. The operator may change: x < 2.5 is x <= 2.
+func (c compiler) constant(op ops.CompareOp, x kernel, l, r sql.Expression, v any) (ops.CompareOp, ops.Expr, bool) {
+	t := r.Type(c.ctx)
+	switch {
+	case x.integral():
+		n, ok := integerOf(v, t)
+		if !ok {
+			return 0, nil, false
+		}
+		if n.fraction {
+			switch op {
+			case ops.Lt, ops.Le:
+				op = ops.Le
+			case ops.Gt, ops.Ge:
+				op = ops.Gt
+			default:
+				return 0, nil, false
+			}
+		}
+		return op, ops.Const(column.Type{Kind: column.Int64}, n.floor), true
+	case x.kind.Kind == column.Timestamp:
+		us, ok := momentOf(c.ctx, v, t)
+		if !ok {
+			return 0, nil, false
+		}
+		return op, ops.Const(column.Type{Kind: column.Timestamp, Scale: 6}, us), true
+	case x.kind.Kind == column.Bytes:
+		b, ok := bytesOf(v, t)
+		if !ok {
+			return 0, nil, false
+		}
+		return op, ops.Const(column.Type{Kind: column.Bytes}, b), true
+	case x.kind.Kind == column.Text:
+		s, ok := v.(string)
+		if !ok || !types.IsTextOnly(t) || !c.comparedBytewise(l, r) {
+			return 0, nil, false
+		}
+		return op, ops.Const(column.Type{Kind: column.Text}, s), true
+	default:
+		return 0, nil, false
+	}
+}
+
+// comparedBytewise reports whether the engine compares the texts l and r byte by byte.
+func (c compiler) comparedBytewise(l, r sql.Expression) bool {
+	lc, lq := sql.GetCoercibility(c.ctx, l)
+	rc, rq := sql.GetCoercibility(c.ctx, r)
+	collation, _ := sql.ResolveCoercibility(lc, lq, rc, rq)
+	return collation == sql.Collation_utf8mb4_0900_bin
+}
+
+// in compiles l IN (constants).
+func (c compiler) in(l, r sql.Expression) (kernel, bool) {
+	tuple, ok := r.(expression.Tuple)
+	if !ok || len(tuple) == 0 {
+		return kernel{}, false
+	}
+	x, ok := c.compile(l)
+	if !ok {
+		return kernel{}, false
+	}
+	var list []ops.Expr
+	for _, e := range tuple {
+		v, ok := constantOf(c.ctx, e)
+		if !ok || v == nil || !uniform(x, e.Type(c.ctx)) {
+			return kernel{}, false
+		}
+		_, y, ok := c.constant(ops.Eq, x, l, e, v)
+		if !ok {
+			return kernel{}, false
+		}
+		list = append(list, y)
+	}
+	return newKernel(types.Boolean, func(in *inputs) (ops.Expr, error) {
+		x, err := x.build(in)
+		if err != nil {
+			return nil, err
+		}
+		return ops.In(x, slices.Clone(list))
+	})
+}
+
+// uniform reports whether the hashed IN of the engine, which converts all elements to one type that it takes from the first, compares
+// as = would: integers with an integer, texts with text or bytes.
+func uniform(x kernel, t sql.Type) bool {
+	if x.integral() {
+		return types.IsInteger(t)
+	}
+	return (x.kind.Kind == column.Text || x.kind.Kind == column.Bytes) && types.IsTextOnly(t)
+}

@@ -1,0 +1,109 @@
+package planner
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/dolthub/go-mysql-server/sql"
+
+	"millrace/internal/scan"
+)
+
+// String implements sql.Node: the scan as a tree, for EXPLAIN.
+func (s *Scan) String() string { return s.tree(nil) }
+
+// DebugString implements sql.DebugStringer.
+func (s *Scan) DebugString(*sql.Context) string { return s.tree(nil) }
+
+// Describe implements sql.Describable. It also asks the cluster what would be read now; when that fails it says so, as the plan is
+// right all the same.
+func (s *Scan) Describe(ctx *sql.Context, _ sql.DescribeOptions) string {
+	src, err := s.table.Open(ctx, s.request)
+	if err != nil {
+		return s.tree([]string{"splits: not known, " + firstLine(err.Error())})
+	}
+	defer src.Close()
+	return s.tree(describeSplits(src.Splits()))
+}
+
+func firstLine(s string) string {
+	line, _, _ := strings.Cut(s, "\n")
+	return line
+}
+
+// splitsShown is how many splits EXPLAIN lists.
+const splitsShown = 8
+
+func describeSplits(splits []scan.Split) []string {
+	offsets := int64(0)
+	for _, x := range splits {
+		offsets += x.Range.To - x.Range.From
+	}
+	lines := []string{fmt.Sprintf("splits: %d with %d offsets, as of now", len(splits), offsets)}
+	for i, x := range splits {
+		if i == splitsShown {
+			lines = append(lines, fmt.Sprintf("… and %d more", len(splits)-i))
+			break
+		}
+		lines = append(lines, "split: "+x.String())
+	}
+	return lines
+}
+
+// tree prints s; splits are lines to add.
+func (s *Scan) tree(splits []string) string {
+	lines := append([]string(nil), s.about...)
+	if d := s.domain; !d.unbounded() {
+		lines = append(lines, "bounds: "+d.String())
+	}
+	for _, p := range s.predicates {
+		lines = append(lines, fmt.Sprintf("predicate: %s %s", p.text, p.pushed))
+	}
+	if s.aggregates != nil {
+		for _, a := range s.aggregates {
+			lines = append(lines, "aggregate: "+a.text)
+		}
+	} else {
+		lines = append(lines, "columns: "+s.columns())
+	}
+	if s.plan != nil {
+		lines = append(lines, "reads: "+s.reads())
+	}
+	if s.limit >= 0 {
+		lines = append(lines, fmt.Sprintf("limit: %d", s.limit))
+	}
+	if s.offset > 0 {
+		lines = append(lines, fmt.Sprintf("offset: %d", s.offset))
+	}
+	lines = append(lines, splits...)
+	p := sql.NewTreePrinter()
+	// The printer fails only when it is used in the wrong order.
+	_ = p.WriteNode("Scan(%s)", s.table.Name())
+	_ = p.WriteChildren(lines...)
+	return p.String()
+}
+
+func (s *Scan) columns() string {
+	var names []string
+	for i, o := range s.outputs {
+		if !o.unneeded {
+			names = append(names, s.schema[i].Name)
+		}
+	}
+	if len(names) == 0 {
+		return "none"
+	}
+	return strings.Join(names, ", ")
+}
+
+// reads lists the fields that the source fills.
+func (s *Scan) reads() string {
+	if len(s.request.Fields) == 0 {
+		return "batch headers, where they tell the number of records"
+	}
+	var names []string
+	for _, f := range s.request.Fields {
+		names = append(names, f.String())
+	}
+	return strings.Join(names, ", ")
+}

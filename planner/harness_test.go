@@ -1,0 +1,460 @@
+package planner
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"slices"
+	"sort"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	sqle "github.com/dolthub/go-mysql-server"
+	"github.com/dolthub/go-mysql-server/memory"
+	"github.com/dolthub/go-mysql-server/sql"
+	"github.com/dolthub/go-mysql-server/sql/analyzer"
+	"github.com/dolthub/go-mysql-server/sql/types"
+	"github.com/dolthub/vitess/go/sqltypes"
+	"github.com/sirupsen/logrus"
+	"go.uber.org/goleak"
+
+	"millrace/internal/column"
+	"millrace/internal/scan"
+)
+
+func TestMain(m *testing.M) {
+	logrus.SetLevel(logrus.ErrorLevel)
+	goleak.VerifyTestMain(m)
+}
+
+// record is a record of the tests' topics. nil is NULL.
+type record struct {
+	key, value []byte
+	topic      string
+	partition  int32
+	offset     int64
+	at         *int64 // milliseconds
+	kind       int32
+	headers    []byte
+}
+
+// records is a table function over records in memory: what read_kafka is to a broker. Its source honours bounds exactly, but for the
+// timestamp, where it only leaves out some of the records that a source may leave out.
+type records struct {
+	db   sql.Database
+	args []sql.Expression
+	log  *recordLog
+}
+
+// recordLog is what the sources of a test share.
+type recordLog struct {
+	all []record
+
+	mu       sync.Mutex
+	requests []scan.Request
+	// delivered counts the records that were pushed.
+	delivered atomic.Int64
+	warnings  []string
+	// lanes and batch are how a source reads; fail, when not nil, is returned after the first batch.
+	lanes, batch int
+	fail         error
+	open         atomic.Int64
+}
+
+var recordFields = []scan.Field{scan.Key, scan.Value, scan.Topic, scan.Partition, scan.Offset, scan.Timestamp, scan.TimestampType, scan.Headers}
+
+func (r *records) Schema(*sql.Context) sql.Schema {
+	db := ""
+	if r.db != nil {
+		db = r.db.Name()
+	}
+	col := func(name string, t sql.Type, null bool) *sql.Column {
+		return &sql.Column{Name: name, Type: t, Nullable: null, Source: "records", DatabaseSource: db}
+	}
+	return sql.Schema{
+		col("key", types.LongBlob, true), col("value", types.LongBlob, true),
+		col("topic", types.MustCreateStringWithDefaults(sqltypes.VarChar, 249), false),
+		col("partition", types.Int32, false), col("offset", types.Int64, false),
+		col("timestamp", types.MustCreateDatetimeType(sqltypes.Datetime, 3), true), col("timestampType", types.Int32, false),
+		col("headers", types.JSON, true),
+	}
+}
+
+func (r *records) NewInstance(_ *sql.Context, db sql.Database, args []sql.Expression) (sql.Node, error) {
+	return &records{db, args, r.log}, nil
+}
+func (r *records) Resolved() bool                                           { return true }
+func (r *records) IsReadOnly() bool                                         { return true }
+func (r *records) String() string                                           { return "records" }
+func (r *records) Children() []sql.Node                                     { return nil }
+func (r *records) WithChildren(*sql.Context, ...sql.Node) (sql.Node, error) { return r, nil }
+func (r *records) Expressions() []sql.Expression                            { return r.args }
+func (r *records) Name() string                                             { return "records" }
+func (r *records) Database() sql.Database                                   { return r.db }
+func (r *records) WithDatabase(db sql.Database) (sql.Node, error) {
+	return &records{db, r.args, r.log}, nil
+}
+func (r *records) Fields() []scan.Field           { return recordFields }
+func (r *records) Describe(*sql.Context) []string { return []string{"subscribe: 'a', 'b'"} }
+func (r *records) RowIter(ctx *sql.Context, row sql.Row) (sql.RowIter, error) {
+	return FullScan(ctx, r)
+}
+func (r *records) WithExpressions(_ *sql.Context, e ...sql.Expression) (sql.Node, error) {
+	return &records{r.db, e, r.log}, nil
+}
+
+func (r *records) Open(_ *sql.Context, req scan.Request) (scan.Source, error) {
+	r.log.mu.Lock()
+	defer r.log.mu.Unlock()
+	r.log.requests = append(r.log.requests, req)
+	r.log.open.Add(1)
+	return &recordSource{log: r.log, req: req}, nil
+}
+
+type recordSource struct {
+	log    *recordLog
+	req    scan.Request
+	closed sync.Once
+}
+
+func (s *recordSource) Splits() []scan.Split {
+	return []scan.Split{{Topic: "a", Range: scan.Range{From: 0, To: 10}}}
+}
+func (s *recordSource) Stats() scan.Stats  { return scan.Stats{} }
+func (s *recordSource) Warnings() []string { return s.log.warnings }
+func (s *recordSource) Close()             { s.closed.Do(func() { s.log.open.Add(-1) }) }
+
+func inRanges(rs []scan.Range, x int64) bool {
+	return rs == nil || slices.ContainsFunc(rs, func(r scan.Range) bool { return r.From <= x && x < r.To })
+}
+
+func (s *recordSource) qualifies(r *record) bool {
+	b := s.req.Bounds
+	if b.Topics != nil && !slices.Contains(b.Topics, r.topic) {
+		return false
+	}
+	if !inRanges(b.Partitions, int64(r.partition)) || !inRanges(b.Offsets, r.offset) {
+		return false
+	}
+	return !b.HasMinTimestamp || r.at == nil && r.offset%2 == 0 || r.at != nil && (*r.at >= b.MinTimestamp || r.offset%3 == 0)
+}
+
+func (s *recordSource) Run(ctx context.Context, newSink func(int) (scan.Sink, error)) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	lanes := max(s.log.lanes, 1)
+	var wg sync.WaitGroup
+	errs := make([]error, lanes)
+	for lane := range lanes {
+		sink, err := newSink(lane)
+		if err != nil {
+			return err
+		}
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			if errs[lane] = s.lane(ctx, lane, lanes, sink); errs[lane] != nil {
+				cancel(errs[lane])
+			}
+		}()
+	}
+	wg.Wait()
+	for _, err := range errs {
+		if err != nil && !errors.Is(err, scan.Stop) && !errors.Is(err, context.Canceled) {
+			return err
+		}
+	}
+	if slices.ContainsFunc(errs, func(err error) bool { return errors.Is(err, scan.Stop) }) {
+		return nil
+	}
+	return context.Cause(ctx)
+}
+
+func (s *recordSource) lane(ctx context.Context, lane, lanes int, sink scan.Sink) error {
+	var fields []column.Field
+	for _, f := range s.req.Fields {
+		fields = append(fields, f.Column())
+	}
+	var b column.Batch
+	b.Reset(fields)
+	push := func() error {
+		if b.N == 0 {
+			return nil
+		}
+		if err := context.Cause(ctx); err != nil {
+			return err
+		}
+		s.log.delivered.Add(int64(b.N))
+		err := sink.Push(ctx, &b)
+		for i := range b.Cols {
+			// Memory is reused: a consumer that keeps a view reads this.
+			for k := range b.Cols[i].Data {
+				b.Cols[i].Data[k] = '!'
+			}
+		}
+		b.Reset(fields)
+		if err == nil {
+			err = s.log.fail
+		}
+		return err
+	}
+	for i := range s.log.all {
+		r := &s.log.all[i]
+		if i%lanes != lane || !s.qualifies(r) {
+			continue
+		}
+		for c, f := range s.req.Fields {
+			r.fill(&b.Cols[c], f)
+		}
+		if b.N++; b.N >= max(s.log.batch, 1) {
+			if err := push(); err != nil {
+				return err
+			}
+		}
+	}
+	if err := push(); err != nil {
+		return err
+	}
+	return sink.Finish(ctx)
+}
+
+func (r *record) fill(v *column.Vector, f scan.Field) {
+	bytes := func(b []byte) {
+		if b == nil {
+			v.AppendNull()
+		} else {
+			v.AppendBytes(b)
+		}
+	}
+	length := func(b []byte) {
+		if b == nil {
+			v.AppendNull()
+		} else {
+			v.AppendInt(int64(len(b)))
+		}
+	}
+	switch f {
+	case scan.Key:
+		bytes(r.key)
+	case scan.Value:
+		bytes(r.value)
+	case scan.Topic:
+		v.AppendBytes([]byte(r.topic))
+	case scan.Partition:
+		v.AppendInt(int64(r.partition))
+	case scan.Offset:
+		v.AppendInt(r.offset)
+	case scan.Timestamp:
+		if r.at == nil {
+			v.AppendNull()
+		} else {
+			v.AppendInt(*r.at * 1000)
+		}
+	case scan.TimestampType:
+		v.AppendInt(int64(r.kind))
+	case scan.Headers:
+		bytes(r.headers)
+	case scan.KeyLength:
+		length(r.key)
+	case scan.ValueLength:
+		length(r.value)
+	}
+}
+
+// epoch is the timestamp of the first record of generate.
+var epoch = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC).UnixMilli()
+
+// generate makes records of two topics, with gaps in the offsets and NULLs of every kind.
+func generate(seed uint64, n int) []record {
+	rnd := rand.New(rand.NewPCG(seed, 0))
+	next := map[string]int64{}
+	var out []record
+	for i := range n {
+		r := record{topic: []string{"a", "b"}[rnd.IntN(2)], partition: int32(rnd.IntN(3)), kind: int32(rnd.IntN(2))}
+		p := fmt.Sprint(r.topic, r.partition)
+		r.offset = next[p] + int64(rnd.IntN(3)/2)
+		next[p] = r.offset + 1
+		if rnd.IntN(5) > 0 {
+			r.key = []byte([]string{"", "k1", "k2", "K1", "\xff\x00"}[rnd.IntN(5)])
+		}
+		if rnd.IntN(5) > 0 {
+			r.value = []byte(strings.Repeat("v", rnd.IntN(9)) + fmt.Sprint(i%17))
+		}
+		if rnd.IntN(6) > 0 {
+			at := epoch + int64(rnd.IntN(60_000))
+			r.at = &at
+		} else {
+			r.kind = -1
+		}
+		if rnd.IntN(3) == 0 {
+			r.headers = []byte(`[{"key":"h","value":"x"}]`)
+		}
+		out = append(out, r)
+	}
+	return out
+}
+
+// testEngine runs SQL over records.
+type testEngine struct {
+	t      testing.TB
+	engine *sqle.Engine
+	pro    *provider
+	log    *recordLog
+	ctx    *sql.Context
+}
+
+type provider struct {
+	*memory.DbProvider
+	log *recordLog
+}
+
+func (p *provider) TableFunction(ctx *sql.Context, name string) (sql.TableFunction, bool) {
+	if strings.EqualFold(name, "records") {
+		return &records{log: p.log}, true
+	}
+	return p.DbProvider.TableFunction(ctx, name)
+}
+
+func (p *provider) Function(_ *sql.Context, _, name string) (sql.Function, bool) {
+	for _, f := range Functions() {
+		if f.FunctionName() == name {
+			return f, true
+		}
+	}
+	return nil, false
+}
+
+func newTestEngine(t testing.TB, all []record) *testEngine {
+	db := memory.NewDatabase("db")
+	log := &recordLog{all: all, lanes: 3, batch: 7}
+	pro := &provider{memory.NewDBProvider(db), log}
+	a := analyzer.NewBuilder(pro).Build()
+	Install(a)
+	e := &testEngine{t: t, engine: sqle.New(a, &sqle.Config{}), pro: pro, log: log}
+	session := memory.NewSession(sql.NewBaseSession(), pro)
+	session.SetCurrentDatabase("db")
+	e.ctx = sql.NewContext(context.Background(), sql.WithSession(session))
+	t.Cleanup(func() {
+		if err := e.engine.Close(); err != nil {
+			t.Error(err)
+		}
+		if n := log.open.Load(); n != 0 {
+			t.Errorf("%d sources were left open", n)
+		}
+	})
+	e.mustQuery("CREATE TABLE numbers (n BIGINT PRIMARY KEY, s VARCHAR(20))")
+	e.mustQuery("INSERT INTO numbers VALUES (0, 'a'), (1, 'b'), (2, 'a'), (7, NULL)")
+	e.mustQuery("CREATE VIEW v AS SELECT `key`, `value`, topic, `partition`, `offset`, `timestamp`, length(`value`) AS len FROM records()")
+	return e
+}
+
+// pushdown turns the rule on or off.
+func (e *testEngine) pushdown(on string) { e.mustQuery("SET SESSION pushdown = '" + on + "'") }
+
+func (e *testEngine) open(query string) (sql.Schema, sql.RowIter, error) {
+	schema, iter, _, err := e.engine.Query(e.ctx, query)
+	return schema, iter, err
+}
+
+// query runs a statement and shows its rows as text.
+func (e *testEngine) query(query string) ([]string, error) {
+	_, iter, err := e.open(query)
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	for {
+		row, err := iter.Next(e.ctx)
+		if errors.Is(err, io.EOF) {
+			return out, iter.Close(e.ctx)
+		}
+		if err != nil {
+			return out, errors.Join(err, iter.Close(e.ctx))
+		}
+		out = append(out, showRow(e.ctx, row))
+	}
+}
+
+func (e *testEngine) mustQuery(query string) []string {
+	e.t.Helper()
+	rows, err := e.query(query)
+	if err != nil {
+		e.t.Fatalf("%s: %v", query, err)
+	}
+	return rows
+}
+
+func showRow(ctx *sql.Context, row sql.Row) string {
+	var parts []string
+	for _, v := range row {
+		v, err := sql.UnwrapAny(ctx, v)
+		switch x := v.(type) {
+		case nil:
+			parts = append(parts, "NULL")
+		case []byte:
+			parts = append(parts, fmt.Sprintf("%q", x))
+		case string:
+			parts = append(parts, fmt.Sprintf("'%s'", x))
+		case bool:
+			parts = append(parts, map[bool]string{true: "1", false: "0"}[x])
+		case time.Time:
+			parts = append(parts, x.Format("2006-01-02 15:04:05.000000"))
+		case sql.JSONWrapper:
+			i, err := x.ToInterface(ctx)
+			if err != nil {
+				parts = append(parts, err.Error())
+				continue
+			}
+			b, err := json.Marshal(i)
+			parts = append(parts, string(b))
+			if err != nil {
+				parts = append(parts, err.Error())
+			}
+		default:
+			parts = append(parts, fmt.Sprint(x))
+		}
+		if err != nil {
+			parts = append(parts, err.Error())
+		}
+	}
+	return strings.Join(parts, " | ")
+}
+
+// plan explains a query.
+func (e *testEngine) plan(query string) string {
+	e.t.Helper()
+	_, iter, err := e.open("EXPLAIN FORMAT=TREE " + query)
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	rows, err := sql.RowIterToRows(e.ctx, iter)
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	var lines []string
+	for _, r := range rows {
+		lines = append(lines, fmt.Sprint(r[0]))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// both runs a query with and without pushdown and wants the same rows, in any order.
+func (e *testEngine) both(query string) []string {
+	e.t.Helper()
+	e.pushdown("off")
+	want := e.mustQuery(query)
+	e.pushdown("on")
+	got := e.mustQuery(query)
+	sort.Strings(want)
+	sort.Strings(got)
+	if !slices.Equal(got, want) {
+		e.t.Errorf("%s\npushed down %d rows\n%s\nby the engine %d rows\n%s\nplan\n%s", query, len(got), strings.Join(got, "\n"), len(want), strings.Join(want, "\n"), e.plan(query))
+	}
+	return got
+}

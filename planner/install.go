@@ -1,0 +1,70 @@
+package planner
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/dolthub/go-mysql-server/sql"
+	"github.com/dolthub/go-mysql-server/sql/analyzer"
+	"github.com/dolthub/go-mysql-server/sql/types"
+)
+
+// ruleID is the id of our rule, out of the way of the engine's.
+const ruleID analyzer.RuleId = 9001
+
+// pushdownVariable is the system variable that turns the rule off.
+const pushdownVariable = "pushdown"
+
+// Install adds the planner to an analyzer that is fully configured, after all of its batches. Call it once for each analyzer.
+func Install(a *analyzer.Analyzer) {
+	RegisterVariables()
+	a.Batches = append(a.Batches, &analyzer.Batch{
+		Desc:       "millrace",
+		Iterations: 1,
+		Rules:      []analyzer.Rule{{Id: ruleID, Apply: apply}},
+	})
+}
+
+// Functions are the engine's functions that the planner replaces by correct ones. The database provider must offer them, before the
+// engine's own, as a sql.FunctionProvider.
+func Functions() []sql.Function {
+	return []sql.Function{sql.Function1{Name: "sum", Fn: NewSum}}
+}
+
+// RegisterVariables makes the system variables of this package known. It may be called again.
+var RegisterVariables = sync.OnceFunc(func() {
+	sql.SystemVariables.AddSystemVariables([]sql.SystemVariable{
+		&sql.MysqlSystemVariable{
+			Name:              pushdownVariable,
+			Scope:             sql.GetMysqlScope(sql.SystemVariableScope_Both),
+			Dynamic:           true,
+			SetVarHintApplies: true,
+			Type:              types.NewSystemEnumType(pushdownVariable, "off", "on"),
+			Default:           "on",
+		},
+	})
+})
+
+// enabled reports whether the session wants the rule.
+func enabled(ctx *sql.Context) (bool, error) {
+	v, err := ctx.GetSessionVariable(ctx, pushdownVariable)
+	if err != nil {
+		if sql.ErrUnknownSystemVariable.Is(err) {
+			return true, nil
+		}
+		return false, fmt.Errorf("read @@%s: %w", pushdownVariable, err)
+	}
+	return v != "off", nil
+}
+
+// assignIndexes is the id of the engine's rule that fixes the positions of columns. Where it runs, ours may: every other run of the
+// batches is over a part of a plan whose positions are still to change.
+var assignIndexes = sync.OnceValues(func() (analyzer.RuleId, error) {
+	i := slices.IndexFunc(analyzer.OnceAfterAll, func(r analyzer.Rule) bool { return strings.EqualFold(r.Id.String(), "assignExecIndexes") })
+	if i < 0 {
+		return 0, fmt.Errorf("planner: this version of the engine has no rule assignExecIndexes")
+	}
+	return analyzer.OnceAfterAll[i].Id, nil
+})

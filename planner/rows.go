@@ -1,0 +1,306 @@
+package planner
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/cockroachdb/apd/v3"
+	"github.com/dolthub/go-mysql-server/sql"
+	"github.com/dolthub/go-mysql-server/sql/types"
+
+	"millrace/internal/column"
+	"millrace/internal/ops"
+	"millrace/internal/scan"
+)
+
+// warningCode is MySQL's ER_UNKNOWN_ERROR, under which servers report what has no number of its own.
+const warningCode = 1105
+
+// rowIter gives the rows of a Scan to the engine, one at a time, each owning its memory.
+//
+// The scan reads ahead on lanes of its own; they end when the last row is read, when the statement's context ends, or on Close, which waits for
+// them and may be called twice and while Next runs. The engine forgets to close some iterators when a statement fails, so the end of
+// the context releases everything too.
+type rowIter struct {
+	rows *ops.Rows
+	src  scan.Source
+	out  *rowBuilder
+
+	releasing sync.Once
+	warning   sync.Once
+	// disarm keeps the end of the context from releasing what is released.
+	disarm func() bool
+	failed error
+}
+
+// BatchRowIter is the same for a consumer that takes whole batches. Batches and rows must not be mixed.
+type BatchRowIter struct {
+	*rowIter
+	fields []column.Field
+}
+
+func newRowIter(ctx *sql.Context, s *Scan, src scan.Source, rows *ops.Rows) sql.RowIter {
+	it := &rowIter{rows: rows, src: src, out: newRowBuilder(s)}
+	it.disarm = context.AfterFunc(ctx, func() { _ = it.release() })
+	if fields, ok := s.batchFields(); ok {
+		return &BatchRowIter{it, fields}
+	}
+	return it
+}
+
+// Fields describes the columns of the batches. They are those of the engine's schema.
+func (it *BatchRowIter) Fields() []column.Field { return it.fields }
+
+// NextBatch gives the next batch, io.EOF after the last. It is valid until the next call or Close.
+func (it *BatchRowIter) NextBatch(ctx *sql.Context) (*column.Batch, error) {
+	b, err := it.next(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for i := range b.Cols {
+		b.Cols[i].Type = it.fields[i].Type
+	}
+	return b, nil
+}
+
+// Next implements sql.RowIter.
+func (it *rowIter) Next(ctx *sql.Context) (sql.Row, error) {
+	for {
+		if row, ok := it.out.take(); ok {
+			return row, nil
+		}
+		b, err := it.next(ctx)
+		if err != nil {
+			return nil, err
+		}
+		it.out.fill(b)
+	}
+}
+
+func (it *rowIter) next(ctx *sql.Context) (*column.Batch, error) {
+	if it.failed != nil {
+		return nil, it.failed
+	}
+	b, err := it.rows.Next(ctx)
+	if err == nil {
+		return b, nil
+	}
+	// Connections go back now: whoever reads to the end may keep the iterator for long, or never close it.
+	closed := it.Close(ctx)
+	if errors.Is(err, io.EOF) {
+		err = io.EOF
+		if closed != nil {
+			err = closed
+		}
+	}
+	it.failed = err
+	return nil, err
+}
+
+// Close implements sql.RowIter. It hands the source's warnings, complete now that the scan has ended, to the session.
+func (it *rowIter) Close(ctx *sql.Context) error {
+	it.disarm()
+	err := it.release()
+	it.warning.Do(func() {
+		for _, w := range it.src.Warnings() {
+			ctx.Warn(warningCode, "%s", w)
+		}
+	})
+	return err
+}
+
+// release stops the lanes, waits for them and gives the connections back, once.
+func (it *rowIter) release() (err error) {
+	it.releasing.Do(func() {
+		err = it.rows.Close()
+		it.src.Close()
+	})
+	return err
+}
+
+// rowBuilder turns batches into rows. The values of some rows share slabs of memory; slabs are small, so that a row that the engine
+// keeps pins little.
+type rowBuilder struct {
+	width int
+	// cols say for each column of the batch where it goes and as what.
+	cols  []rowColumn
+	rows  []sql.Row
+	batch *column.Batch
+	// from is the next live row of batch.
+	from  int
+	bytes []byte
+}
+
+type rowColumn struct {
+	to int
+	// as is the engine's Go type.
+	as goType
+	// last is the value given last and lastInt or lastText what it was made of: neighbours are often equal (topic, partition), and an
+	// equal one need not be boxed again.
+	last     any
+	lastInt  int64
+	lastText string
+}
+
+// goType is the Go type that the engine wants of a column.
+type goType uint8
+
+const (
+	asBool goType = iota
+	asInt8
+	asInt32
+	asInt64
+	asFloat64
+	asBytes
+	asString
+	asJSON
+	asTime
+	asDecimal
+)
+
+// rowsAtOnce is the number of rows that share a slab.
+const rowsAtOnce = 128
+
+// slabBytes is the size of a slab of bytes.
+const slabBytes = 64 << 10
+
+func newRowBuilder(s *Scan) *rowBuilder {
+	b := &rowBuilder{width: len(s.outputs)}
+	for i, f := range s.plan.Fields() {
+		to := s.emit[i]
+		b.cols = append(b.cols, rowColumn{to: to, as: goTypeOf(s.outputs[to].typ, f.Type)})
+	}
+	return b
+}
+
+func goTypeOf(t sql.Type, kind column.Type) goType {
+	switch kind.Kind {
+	case column.Bool:
+		return asBool
+	case column.Int32, column.Int64:
+		switch t {
+		case types.Int8:
+			return asInt8
+		case types.Int32:
+			return asInt32
+		default:
+			return asInt64
+		}
+	case column.Float64:
+		return asFloat64
+	case column.Text:
+		return asString
+	case column.JSON:
+		return asJSON
+	case column.Timestamp:
+		return asTime
+	case column.Decimal:
+		return asDecimal
+	default:
+		return asBytes
+	}
+}
+
+// fill takes b, which stays valid until all its rows are taken.
+func (r *rowBuilder) fill(b *column.Batch) { r.batch, r.from = b, 0 }
+
+// take gives the next row, which owns its memory.
+func (r *rowBuilder) take() (sql.Row, bool) {
+	if len(r.rows) == 0 {
+		if r.batch == nil || r.from >= r.batch.Live() {
+			r.batch = nil
+			return nil, false
+		}
+		r.build()
+	}
+	row := r.rows[0]
+	r.rows = r.rows[1:]
+	return row, true
+}
+
+// build makes the next rows of the batch, column by column.
+func (r *rowBuilder) build() {
+	n := min(rowsAtOnce, r.batch.Live()-r.from)
+	slab := make([]any, n*r.width)
+	rows := make([]sql.Row, n)
+	for i := range rows {
+		rows[i] = slab[i*r.width : (i+1)*r.width : (i+1)*r.width]
+	}
+	for c := range r.cols {
+		col := &r.cols[c]
+		v := &r.batch.Cols[c]
+		for k := range rows {
+			i := r.from + k
+			if r.batch.Sel != nil {
+				i = int(r.batch.Sel[i])
+			}
+			if !v.IsNull(i) {
+				rows[k][col.to] = r.value(col, v, i)
+			}
+		}
+	}
+	r.from += n
+	r.rows = rows
+}
+
+func (r *rowBuilder) value(c *rowColumn, v *column.Vector, i int) any {
+	switch c.as {
+	case asBool:
+		return v.Int[i] != 0
+	case asInt8, asInt32, asInt64:
+		x := v.Int[i]
+		if c.last == nil || x != c.lastInt {
+			c.lastInt = x
+			switch c.as {
+			case asInt8:
+				c.last = int8(x)
+			case asInt32:
+				c.last = int32(x)
+			default:
+				c.last = x
+			}
+		}
+		return c.last
+	case asFloat64:
+		return v.Float[i]
+	case asString:
+		if c.last == nil || string(v.View(i)) != c.lastText {
+			c.lastText = string(v.View(i))
+			c.last = c.lastText
+		}
+		return c.last
+	case asJSON:
+		return types.NewLazyJSONDocument(r.own(v.View(i)))
+	case asTime:
+		if x := v.Int[i]; c.last == nil || x != c.lastInt {
+			c.lastInt = x
+			c.last = time.UnixMicro(x).UTC()
+		}
+		return c.last
+	case asDecimal:
+		d, _, err := apd.NewFromString(string(v.View(i)))
+		if err != nil {
+			// The kind promises canonical text.
+			panic(err)
+		}
+		return d
+	default:
+		return r.own(v.View(i))
+	}
+}
+
+// own copies b, which is not NULL.
+func (r *rowBuilder) own(b []byte) []byte {
+	if len(b) > slabBytes/8 {
+		return append(make([]byte, 0, len(b)), b...)
+	}
+	if cap(r.bytes)-len(r.bytes) < len(b) || r.bytes == nil {
+		r.bytes = make([]byte, 0, slabBytes)
+	}
+	at := len(r.bytes)
+	r.bytes = append(r.bytes, b...)
+	return r.bytes[at:len(r.bytes):len(r.bytes)]
+}

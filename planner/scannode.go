@@ -1,0 +1,279 @@
+package planner
+
+import (
+	"fmt"
+
+	"github.com/dolthub/go-mysql-server/sql"
+	"github.com/dolthub/go-mysql-server/sql/expression"
+	"github.com/dolthub/go-mysql-server/sql/plan"
+
+	"millrace/internal/column"
+	"millrace/internal/ops"
+	"millrace/internal/scan"
+)
+
+// Scan is the node that replaces the subtree above a Table: what package ops computes while the records are read. Its rows have the
+// layout of the subtree's; columns that nobody above needs are nil.
+//
+// While a plan is rewritten a Scan grows by copies: every rule that absorbs a node returns a new one. finish then fixes the fields to
+// read and compiles the pipeline; only a finished Scan can run, and it is immutable.
+//
+// The engine recognises the leaves that it must prefix with the outer row of a correlated scope by their interface; sql.Projector and
+// sql.TableFunction are such, and Scan is both.
+type Scan struct {
+	table  Table
+	schema sql.Schema
+	// exprs are the columns as expressions with ids, for rules of the engine that look for ids.
+	exprs   []sql.Expression
+	outputs []output
+
+	domain     domain
+	predicates []predicate
+	filters    []kernel
+	aggregates []aggregate
+	// limit is the number of rows after the first offset ones, -1 for all.
+	limit, offset int64
+
+	// What follows is fixed by finish. about is what EXPLAIN says of the table's arguments.
+	about   []string
+	request scan.Request
+	plan    *ops.Plan
+	// emit says which output each column of the plan's batches is.
+	emit []int
+}
+
+// output is a column of a Scan.
+type output struct {
+	kernel
+	id sql.ColumnId
+	// aggregate columns have a typ but no build: they are the result of the aggregate of the same position.
+	aggregate bool
+	// unneeded columns are nil in every row.
+	unneeded bool
+}
+
+// predicate is a conjunct of a filter and what became of it, for EXPLAIN.
+type predicate struct {
+	text   string
+	pushed pushed
+}
+
+// pushed is how a predicate was pushed.
+type pushed uint8
+
+const (
+	// notPushed predicates stay in the engine.
+	notPushed pushed = iota
+	// exact predicates are the source's bounds.
+	exact
+	// inexact predicates bound the source and are checked again, in the scan or, when residual, in the engine.
+	inexact
+	inexactResidual
+	// compiled predicates are checked in the scan.
+	compiled
+)
+
+func (p pushed) String() string {
+	return [...]string{"not pushed", "exact", "inexact, checked in the scan", "inexact, checked by the engine", "checked in the scan"}[p]
+}
+
+var (
+	_ sql.TableFunction = (*Scan)(nil)
+	_ sql.Projector     = (*Scan)(nil)
+	_ sql.ExecSourceRel = (*Scan)(nil)
+	_ sql.Describable   = (*Scan)(nil)
+	_ sql.DebugStringer = (*Scan)(nil)
+)
+
+// newScan is the scan of everything that t offers, under the alias that the engine has put above it.
+func newScan(ctx *sql.Context, t Table, alias *plan.TableAlias) (*Scan, bool) {
+	fields := t.Fields()
+	schema := t.Schema(ctx)
+	s := &Scan{table: t, schema: schema, domain: everything(), limit: -1}
+	for i, f := range fields {
+		s.outputs = append(s.outputs, output{kernel: fieldKernel(f, schema[i].Type)})
+	}
+	if alias == nil {
+		return s, true
+	}
+	return s.named(ctx, alias)
+}
+
+// named is s with the schema and ids of n, which renames the columns of s and nothing else.
+func (s *Scan) named(ctx *sql.Context, n plan.TableIdNode) (*Scan, bool) {
+	schema := n.Schema(ctx)
+	var ids []sql.ColumnId
+	n.Columns().ForEach(func(id sql.ColumnId) { ids = append(ids, id) })
+	if len(schema) != len(s.outputs) || len(ids) != len(schema) {
+		return nil, false
+	}
+	c := s.copy()
+	c.schema = schema
+	c.exprs = make([]sql.Expression, len(schema))
+	for i, col := range schema {
+		c.outputs[i].id = ids[i]
+		c.exprs[i] = expression.NewGetFieldWithTable(int(ids[i]), int(n.Id()), col.Type, col.DatabaseSource, col.Source, col.Name, col.Nullable).WithIndex(i)
+	}
+	return c, true
+}
+
+// copy is a Scan that can be changed without changing s.
+func (s *Scan) copy() *Scan {
+	c := *s
+	c.outputs = append([]output(nil), s.outputs...)
+	c.predicates = append([]predicate(nil), s.predicates...)
+	c.filters = append([]kernel(nil), s.filters...)
+	return &c
+}
+
+// position finds the output that g refers to.
+func (s *Scan) position(g *expression.GetField) (int, bool) {
+	for i, o := range s.outputs {
+		if o.id != 0 && o.id == g.Id() {
+			return i, true
+		}
+	}
+	return 0, false
+}
+
+// bounded reports whether rows are dropped by number, after which no filter may be added.
+func (s *Scan) bounded() bool { return s.limit >= 0 || s.offset > 0 }
+
+// finish fixes what is read and compiles the pipeline.
+func (s *Scan) finish(ctx *sql.Context) (*Scan, error) {
+	c := s.copy()
+	c.about = c.table.Describe(ctx)
+	in := new(inputs)
+	p := ops.Pipeline{Limit: c.limit, Offset: c.offset}
+	for _, k := range c.filters {
+		e, err := k.build(in)
+		if err != nil {
+			return nil, err
+		}
+		p.Filter = append(p.Filter, e)
+	}
+	c.emit = nil
+	if c.aggregates != nil {
+		for i, a := range c.aggregates {
+			agg, err := a.build(in)
+			if err != nil {
+				return nil, err
+			}
+			p.Aggregates = append(p.Aggregates, agg)
+			p.Names = append(p.Names, c.schema[i].Name)
+			c.emit = append(c.emit, i)
+		}
+	} else {
+		p.Project = []ops.Expr{}
+		for i, o := range c.outputs {
+			if o.unneeded {
+				continue
+			}
+			e, err := o.build(in)
+			if err != nil {
+				return nil, err
+			}
+			p.Project = append(p.Project, e)
+			p.Names = append(p.Names, c.schema[i].Name)
+			c.emit = append(c.emit, i)
+		}
+	}
+	p.Input = in.columns()
+	compiled, err := p.Compile()
+	if err != nil {
+		return nil, fmt.Errorf("compile the scan: %w", err)
+	}
+	c.plan = compiled
+	c.request = scan.Request{Fields: in.fields, Bounds: c.domain.bounds(), Limit: -1}
+	if c.limit >= 0 {
+		c.request.Limit = c.limit + c.offset
+	}
+	return c, nil
+}
+
+// RowIter implements sql.ExecSourceRel. The outer row of a correlated scope, if any, is prefixed by the engine.
+func (s *Scan) RowIter(ctx *sql.Context, _ sql.Row) (sql.RowIter, error) {
+	if s.plan == nil {
+		return nil, fmt.Errorf("planner: a scan that was not finished cannot run")
+	}
+	src, err := s.table.Open(ctx, s.request)
+	if err != nil {
+		return nil, err
+	}
+	return newRowIter(ctx, s, src, ops.Run(ctx, src, s.plan, ops.RunOptions{})), nil
+}
+
+// Fields describes the batches that the iterator's NextBatch gives, and whether it can give any: all columns are needed and can be
+// sent as they are.
+func (s *Scan) batchFields() ([]column.Field, bool) {
+	if len(s.emit) != len(s.outputs) {
+		return nil, false
+	}
+	fields := make([]column.Field, len(s.outputs))
+	for i, o := range s.outputs {
+		kind, ok := direct(o.typ, s.plan.Fields()[i].Type)
+		if !ok {
+			return nil, false
+		}
+		fields[i] = column.Field{Name: s.schema[i].Name, Type: kind, Nullable: s.plan.Fields()[i].Nullable}
+	}
+	return fields, true
+}
+
+// Schema implements sql.Node.
+func (s *Scan) Schema(*sql.Context) sql.Schema { return s.schema }
+
+// ProjectedExprs implements sql.Projector.
+func (s *Scan) ProjectedExprs() []sql.Expression { return s.exprs }
+
+// Resolved implements sql.Node.
+func (s *Scan) Resolved() bool { return s.table.Resolved() }
+
+// IsReadOnly implements sql.Node.
+func (s *Scan) IsReadOnly() bool { return true }
+
+// Children implements sql.Node: a Scan is a leaf.
+func (s *Scan) Children() []sql.Node { return nil }
+
+// WithChildren implements sql.Node.
+func (s *Scan) WithChildren(_ *sql.Context, children ...sql.Node) (sql.Node, error) {
+	if len(children) != 0 {
+		return nil, sql.ErrInvalidChildrenNumber.New(s, len(children), 0)
+	}
+	return s, nil
+}
+
+// Expressions implements sql.Expressioner. The arguments are the table's own affair.
+func (s *Scan) Expressions() []sql.Expression { return nil }
+
+// WithExpressions implements sql.Expressioner.
+func (s *Scan) WithExpressions(_ *sql.Context, exprs ...sql.Expression) (sql.Node, error) {
+	if len(exprs) != 0 {
+		return nil, sql.ErrInvalidChildrenNumber.New(s, len(exprs), 0)
+	}
+	return s, nil
+}
+
+// Name implements sql.Nameable.
+func (s *Scan) Name() string { return s.table.Name() }
+
+// Database implements sql.Databaser.
+func (s *Scan) Database() sql.Database { return s.table.Database() }
+
+// WithDatabase implements sql.Databaser. A finished plan has its database.
+func (s *Scan) WithDatabase(sql.Database) (sql.Node, error) { return s, nil }
+
+// NewInstance implements sql.TableFunction. Only a registered function is instantiated.
+func (s *Scan) NewInstance(*sql.Context, sql.Database, []sql.Expression) (sql.Node, error) {
+	return s, nil
+}
+
+// FullScan gives all records of t with all columns: how a Table runs when nothing is pushed into it.
+func FullScan(ctx *sql.Context, t Table) (sql.RowIter, error) {
+	s, _ := newScan(ctx, t, nil)
+	s, err := s.finish(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return s.RowIter(ctx, nil)
+}

@@ -1,0 +1,139 @@
+package planner
+
+import (
+	"strings"
+
+	"github.com/dolthub/go-mysql-server/sql"
+	"github.com/dolthub/go-mysql-server/sql/expression"
+	"github.com/dolthub/go-mysql-server/sql/plan"
+	"github.com/dolthub/go-mysql-server/sql/transform"
+)
+
+// settle finishes every scan below n: it finds which columns anything above refers to, and leaves the others out.
+func settle(ctx *sql.Context, n sql.Node) (sql.Node, error) {
+	u := &uses{ids: map[sql.ColumnId]bool{}, names: map[string]bool{}}
+	u.collect(ctx, n)
+	out, _, err := u.settle(ctx, n, true)
+	return out, err
+}
+
+// uses is the set of columns that expressions of a statement refer to, anywhere in it: ids are unique in a statement, and an outer
+// column may be used in a subquery far below. More than needed costs time, less would be wrong.
+type uses struct {
+	ids map[sql.ColumnId]bool
+	// names are those of references without an id.
+	names map[string]bool
+	// unknown is set when there is a node that may refer to columns otherwise than by its Expressions. Then every column is used.
+	unknown bool
+}
+
+func (u *uses) collect(ctx *sql.Context, n sql.Node) {
+	transform.InspectWithOpaque(ctx, n, func(ctx *sql.Context, n sql.Node) bool {
+		if _, known := passes(n); !known {
+			u.unknown = true
+		}
+		ne, ok := n.(sql.Expressioner)
+		if !ok {
+			return true
+		}
+		for _, e := range ne.Expressions() {
+			transform.InspectExpr(ctx, e, func(ctx *sql.Context, e sql.Expression) bool {
+				switch e := e.(type) {
+				case *expression.GetField:
+					u.ids[e.Id()] = true
+					if e.Id() == 0 {
+						u.names[strings.ToLower(e.Name())] = true
+					}
+				case *plan.Subquery:
+					u.collect(ctx, e.Query)
+				}
+				return false
+			})
+		}
+		return true
+	})
+}
+
+// demand is what a node needs of its children's columns, besides those that expressions name.
+type demand uint8
+
+const (
+	// demandSame: its own rows are made of the children's, so it needs what is needed of itself.
+	demandSame demand = iota
+	// demandNamed: its rows are made of expressions.
+	demandNamed
+	// demandAll: it looks at every column, or at columns by position.
+	demandAll
+)
+
+// passes says what n needs of its children, and whether n is a node that refers to columns by its Expressions only.
+func passes(n sql.Node) (d demand, known bool) {
+	switch n.(type) {
+	case *plan.Project, *plan.GroupBy, *plan.Window:
+		return demandNamed, true
+	case *plan.Filter, *plan.Having, *plan.Limit, *plan.Offset, *plan.Sort, *plan.TopN, *plan.TableAlias, *plan.JoinNode,
+		*plan.HashLookup, *plan.CachedResults, *plan.Max1Row:
+		return demandSame, true
+	case *plan.SubqueryAlias, *plan.SetOp, *plan.Distinct, *plan.OrderedDistinct, *plan.Into:
+		return demandAll, true
+	case *Scan, Table, *plan.ResolvedTable, *plan.EmptyTable, *plan.Values, *plan.ValueDerivedTable:
+		return demandAll, true
+	default:
+		return demandAll, false
+	}
+}
+
+// settle finishes the scans below n. all says that every column of n is needed.
+func (u *uses) settle(ctx *sql.Context, n sql.Node, all bool) (sql.Node, transform.TreeIdentity, error) {
+	if s, ok := n.(*Scan); ok {
+		if s.plan != nil {
+			return s, transform.SameTree, nil
+		}
+		done, err := u.prune(s, all).finish(ctx)
+		return done, transform.NewTree, err
+	}
+	n, sameExpressions, err := eachSubquery(ctx, n, func(ctx *sql.Context, n sql.Node) (sql.Node, transform.TreeIdentity, error) {
+		return u.settle(ctx, n, true)
+	})
+	if err != nil {
+		return nil, transform.SameTree, err
+	}
+	switch d, _ := passes(n); d {
+	case demandNamed:
+		all = false
+	case demandAll:
+		all = true
+	}
+	children := n.Children()
+	var changed []sql.Node
+	for i, child := range children {
+		c, same, err := u.settle(ctx, child, all)
+		if err != nil {
+			return nil, transform.SameTree, err
+		}
+		if !same {
+			if changed == nil {
+				changed = append([]sql.Node(nil), children...)
+			}
+			changed[i] = c
+		}
+	}
+	if changed == nil {
+		return n, sameExpressions, nil
+	}
+	n, err = n.WithChildren(ctx, changed...)
+	return n, transform.NewTree, err
+}
+
+// prune marks the columns of s that nobody needs.
+func (u *uses) prune(s *Scan, all bool) *Scan {
+	if all || u.unknown || s.aggregates != nil {
+		return s
+	}
+	c := s.copy()
+	for i := range c.outputs {
+		o := &c.outputs[i]
+		o.unneeded = o.id != 0 && !u.ids[o.id] && !u.names[strings.ToLower(c.schema[i].Name)]
+	}
+	return c
+}

@@ -1,0 +1,23 @@
+package planner
+
+import (
+	"github.com/dolthub/go-mysql-server/sql"
+
+	"millrace/internal/scan"
+)
+
+// Table is a leaf of a plan that reads records. The node of a table function implements it, and the rule looks for it.
+type Table interface {
+	sql.TableFunction
+
+	// Fields says which field of a record each column of the schema is, in the order of the schema.
+	Fields() []scan.Field
+
+	// Open fixes what a request reads. It is called once for each execution of the node, so a correlated scope opens many
+	// sources. The caller closes the source. Open may add warnings to ctx's session.
+	Open(ctx *sql.Context, req scan.Request) (scan.Source, error)
+
+	// Describe lists what EXPLAIN should say of the arguments, "name: value", secrets left out. It must not fail when an argument has no
+	// value yet: it leaves that out.
+	Describe(ctx *sql.Context) []string
+}

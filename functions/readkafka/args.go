@@ -1,0 +1,289 @@
+package readkafka
+
+import (
+	"fmt"
+	"maps"
+	"net"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"millrace/internal/kafka"
+	"millrace/internal/option"
+	"millrace/internal/sqlerr"
+)
+
+// StreamFlag is the name of the pair by which the dialect marks STREAM read_kafka(…); its value is 1.
+const StreamFlag = "#stream"
+
+// ArgsEnv is what the server contributes to the arguments of every call.
+type ArgsEnv struct {
+	// FilesDir is the directory below which arguments may name files, empty for none.
+	FilesDir string
+	// DefaultConnection names the connection to use when a call gives no brokers, empty for none.
+	DefaultConnection string
+	// Allow is handed to kafka.Config.
+	Allow func(hostPort string, ip net.IP) error
+	// The time-outs of kafka.Config, 0 for its defaults; client properties override them.
+	ConnectTimeout, FetchRetryTimeout, DialTimeout, RequestTimeout time.Duration
+	// MaxBatchBytes is that of kafka.Config.
+	MaxBatchBytes int64
+}
+
+// Args are the arguments of one call, checked as far as that is possible without asking a broker.
+type Args struct {
+	Spec    kafka.ReadSpec
+	Cluster kafka.Config
+	// Stream is true for STREAM read_kafka(…): Spec.End then means nothing.
+	Stream bool
+	// IncludeHeaders adds the column headers; Payload adds the column payload of Managed I/O, which spells the format data_format.
+	IncludeHeaders, Payload bool
+	// Trigger bounds the batches of a streaming table.
+	Trigger Trigger
+	// Warnings say what was given and changes nothing.
+	Warnings []string
+
+	settings []option.Setting
+}
+
+// Trigger says when a streaming table takes a batch and how large it is; 0 means no bound.
+type Trigger struct {
+	MaxOffsets, MinOffsets int64
+	MaxDelay               time.Duration
+}
+
+// Bind turns the pairs of a call, in their order, into Args. The pair StreamFlag marks a STREAM. Errors are *sqlerr.Error and hold no secret.
+func Bind(pairs []option.Pair, env ArgsEnv) (*Args, error) {
+	pairs, stream := cutStreamFlag(pairs)
+	pairs, err := spreadConsumerConfig(pairs, stream)
+	if err != nil {
+		return nil, err
+	}
+	values, err := Arguments.Bind(pairs, stream)
+	if err != nil {
+		return nil, err
+	}
+	b := &binder{Values: values, env: env, args: &Args{Stream: stream}}
+	for _, step := range []func() error{b.selection, b.bounds, b.reading, b.cluster, b.crossCheck} {
+		if err := step(); err != nil {
+			return nil, err
+		}
+	}
+	b.args.Warnings, b.args.settings = values.Warnings, values.Settings()
+	return b.args, nil
+}
+
+// binder carries one Bind through its steps.
+type binder struct {
+	*option.Values
+	env  ArgsEnv
+	args *Args
+}
+
+func (b *binder) warn(format string, args ...any) {
+	b.Warnings = append(b.Warnings, fmt.Sprintf(format, args...))
+}
+
+func cutStreamFlag(pairs []option.Pair) ([]option.Pair, bool) {
+	is := func(p option.Pair) bool { return p.Name == StreamFlag }
+	if !slices.ContainsFunc(pairs, is) {
+		return pairs, false
+	}
+	return slices.DeleteFunc(slices.Clone(pairs), is), true
+}
+
+// spreadConsumerConfig replaces consumerConfigUpdates by a kafka.* pair for each of its entries, so that they meet the same rules as those given singly.
+func spreadConsumerConfig(pairs []option.Pair, stream bool) ([]option.Pair, error) {
+	const name = "consumerConfigUpdates"
+	var rest, configs []option.Pair
+	singly := map[string]string{}
+	for _, p := range pairs {
+		if o := Arguments.Lookup(p.Name); o != nil && o.Name == name {
+			configs = append(configs, p)
+			continue
+		}
+		rest = append(rest, p)
+		if v, err := Arguments.Bind([]option.Pair{p}, stream); err == nil {
+			for k, value := range v.Under("kafka.*") {
+				singly[strings.ToLower(k)] = value
+			}
+		}
+	}
+	if configs == nil {
+		return pairs, nil
+	}
+	v, err := Arguments.Bind(configs, stream)
+	if err != nil {
+		return nil, err
+	}
+	updates := v.Map(name)
+	for _, key := range slices.Sorted(maps.Keys(updates)) {
+		property := key
+		if !strings.HasPrefix(strings.ToLower(key), "kafka.") {
+			property = "kafka." + key
+		}
+		given, twice := singly[strings.ToLower(property)]
+		switch {
+		case !twice:
+			rest = append(rest, option.Pair{Name: property, Value: updates[key]})
+		case given != updates[key]:
+			return nil, sqlerr.New(sqlerr.OptionConflict, "'%s' stands in '%s' too, with another value", property, v.As(name)).WithHint("keep one of them")
+		}
+	}
+	return rest, nil
+}
+
+var topicName = regexp.MustCompile(`^[a-zA-Z0-9._-]{1,249}$`)
+
+func checkTopic(name string) error {
+	if !topicName.MatchString(name) || name == "." || name == ".." {
+		return fmt.Errorf("'%s' is no name of a topic: those have 1 to 249 letters, digits, dots, underscores and dashes", option.Show(name))
+	}
+	return nil
+}
+
+// selection binds the three ways to say what to read.
+func (b *binder) selection() error {
+	ways := []string{"subscribe", "subscribePattern", "assign"}
+	var given []string
+	for _, w := range ways {
+		if b.Has(w) {
+			given = append(given, w)
+		}
+	}
+	const choose = "give exactly one of subscribe, subscribePattern and assign, for example subscribe => 'orders'"
+	switch {
+	case len(given) == 0:
+		return sqlerr.New(sqlerr.OptionMissing, "read_kafka needs one of 'subscribe', 'subscribePattern' and 'assign'").WithHint(choose)
+	case len(given) > 1:
+		return sqlerr.New(sqlerr.OptionConflict, "'%s' and '%s' exclude each other: only one of the ways to name topics can be given", b.As(given[0]), b.As(given[1])).WithHint(choose)
+	}
+	s := &b.args.Spec.Select
+	switch way := given[0]; way {
+	case "subscribe":
+		for _, topic := range b.List(way) {
+			if err := checkTopic(topic); err != nil {
+				return b.Invalid(way, "is wrong: %w", err)
+			}
+		}
+		s.Topics = unique(b.List(way))
+	case "subscribePattern":
+		re, err := compilePattern(strings.TrimSpace(b.String(way)))
+		if err != nil {
+			return sqlerr.New(sqlerr.OptionInvalid, "'%s' %w", b.As(way), err).WithHint("patterns are RE2 expressions that the whole name must match; see docs/options.md")
+		}
+		s.Pattern = re
+	case "assign":
+		assigned, err := parseAssign(b.String(way))
+		if err != nil {
+			return b.malformed(way, "", err)
+		}
+		s.Assign = assigned
+	}
+	return nil
+}
+
+// malformed is the error for a JSON argument, with an example of the shape; words, which may be empty, are what is allowed besides JSON.
+func (b *binder) malformed(name, words string, err error) error {
+	example := strings.Trim(Arguments.Lookup(name).Example, "'")
+	return sqlerr.New(sqlerr.OptionInvalid, "'%s': expected %se.g. %s, got %s", b.As(name), words, example, option.Show(b.String(name))).WithDetail("%v", err)
+}
+
+// unique drops what stands in list before.
+func unique[T comparable](list []T) []T {
+	seen := make(map[T]bool, len(list))
+	var once []T
+	for _, x := range list {
+		if !seen[x] {
+			seen[x] = true
+			once = append(once, x)
+		}
+	}
+	return once
+}
+
+func (b *binder) reading() error {
+	a := b.args
+	a.Spec.Isolation = kafka.ReadCommitted
+	if b.String("isolationLevel") == "read_uncommitted" {
+		a.Spec.Isolation = kafka.ReadUncommitted
+	}
+	a.Spec.FailOnDataLoss = b.Bool("failOnDataLoss")
+	a.Spec.MinPartitions = int(b.Int("minPartitions"))
+	a.Spec.MaxRecordsPerPartition = b.Int("maxRecordsPerPartition")
+	a.IncludeHeaders = b.Bool("includeHeaders")
+	a.Payload = b.Has("format") && strings.HasPrefix(strings.ToLower(b.As("format")), "data")
+	if !a.Stream {
+		return nil
+	}
+	a.Trigger = Trigger{MaxOffsets: b.Int("maxOffsetsPerTrigger"), MinOffsets: b.Int("minOffsetsPerTrigger"), MaxDelay: b.Duration("maxTriggerDelay")}
+	if a.Trigger.MaxOffsets > 0 && a.Trigger.MinOffsets > a.Trigger.MaxOffsets {
+		return sqlerr.New(sqlerr.OptionConflict, "'%s' is %d, more than '%s', which is %d", b.As("minOffsetsPerTrigger"), a.Trigger.MinOffsets, b.As("maxOffsetsPerTrigger"), a.Trigger.MaxOffsets)
+	}
+	return nil
+}
+
+func (b *binder) cluster() error {
+	if !b.Has("bootstrapServers") && b.env.DefaultConnection != "" {
+		return sqlerr.New(sqlerr.NotSupported, "the server's default connection '%s' is not supported yet", b.env.DefaultConnection).
+			WithHint("give bootstrapServers => 'broker:9092'")
+	}
+	if err := b.Require("bootstrapServers"); err != nil {
+		return err
+	}
+	brokers, err := kafka.ParseBrokers(b.List("bootstrapServers"))
+	if err != nil {
+		return b.Invalid("bootstrapServers", "%w", err)
+	}
+	base := kafka.Config{
+		Brokers: brokers, Allow: b.env.Allow, MaxBatchBytes: b.env.MaxBatchBytes,
+		ConnectTimeout: b.env.ConnectTimeout, FetchRetryTimeout: b.env.FetchRetryTimeout, DialTimeout: b.env.DialTimeout, RequestTimeout: b.env.RequestTimeout,
+	}
+	config, warnings, err := kafka.ParseProperties(base, b.Under("kafka.*"), kafka.PropertyOptions{FilesDir: b.env.FilesDir})
+	if err != nil {
+		return err
+	}
+	b.args.Cluster = config
+	b.Warnings = append(b.Warnings, warnings...)
+	return nil
+}
+
+// CheckName is the error for an argument name that read_kafka does not have, nil for one it has. It serves to refuse a call before its values are known.
+func CheckName(name string) error {
+	if name != StreamFlag && Arguments.Lookup(name) == nil {
+		return Arguments.Unknown(name)
+	}
+	return nil
+}
+
+// DecidesColumns reports whether the value of the named argument decides which columns read_kafka has.
+func DecidesColumns(name string) bool {
+	o := Arguments.Lookup(name)
+	if o == nil {
+		return false
+	}
+	switch o.Name {
+	case "includeHeaders", "format", "keyFormat", "schema", "inferSchema", "messageName", "descFilePath", "schemaRegistryUrl", "schemaRegistrySubject", "schemaRegistryVersion", "keySubject":
+		return true
+	}
+	return false
+}
+
+// IsSecret reports whether the value of the named argument must be redacted where a statement is shown.
+func IsSecret(name string) bool { return Arguments.IsSecret(name) }
+
+// Settings lists what the call gave, in its order, with secrets redacted; EXPLAIN shows it.
+func (a *Args) Settings() []option.Setting { return a.settings }
+
+// String writes the settings on one line.
+func (a *Args) String() string {
+	parts := make([]string, 0, len(a.settings)+1)
+	if a.Stream {
+		parts = append(parts, "STREAM")
+	}
+	for _, s := range a.settings {
+		parts = append(parts, s.Name+" => '"+s.Value+"'")
+	}
+	return strings.Join(parts, ", ")
+}

@@ -1,0 +1,145 @@
+package readkafka
+
+import (
+	"millrace/internal/kafka"
+	"millrace/internal/option"
+)
+
+//go:generate go test -tags gms_pure_go -run TestOptionsDocIsCurrent -rewrite .
+
+// Reasons that several arguments share.
+const (
+	onlyStream   = "only a STREAM read has triggers"
+	noPolling    = "nothing is polled: a bounded read ends at the offsets fixed at its start"
+	retriesOwn   = "offset look-ups are retried within the connect time-out"
+	endingStream = "ending offset not valid in streaming queries"
+)
+
+var formats = []string{"raw", "string", "json", "avro", "proto", "csv", "debezium", "short", "int", "long", "float", "double", "uuid"}
+
+// Arguments is the table of everything read_kafka takes. Names follow Databricks; the aliases are those of Spark, Beam and Managed I/O for Kafka.
+var Arguments = option.New("read_kafka", "argument", "", " => ", append(append(append(
+	sourceArguments(), boundArguments()...), readingArguments()...), formatArguments()...)...)
+
+func sourceArguments() []option.Option {
+	return []option.Option{
+		{Name: "bootstrapServers", Aliases: []string{"kafka.bootstrap.servers"}, Type: option.List, Required: true,
+			Doc: "The brokers to ask first: host:port with commas between them.", Example: "'broker1:9092,broker2:9092'"},
+		{Name: "subscribe", Aliases: []string{"topic", "topics"}, Type: option.List,
+			Doc: "The topics to read; exactly one of `subscribe`, `subscribePattern` and `assign` is given.", Example: "'orders,payments'"},
+		{Name: "subscribePattern", Aliases: []string{"topicPattern"}, Type: option.String,
+			Doc: "A regular expression (RE2) that the whole name of a topic must match; topics whose names begin with __ are left out.", Example: "'orders-.*'"},
+		{Name: "assign", Type: option.JSON,
+			Doc: "The partitions to read, by topic.", Example: `'{"orders":[0,1],"payments":[2]}'`},
+		{Name: "connection", Type: option.String, Batch: option.Later, Stream: option.Later,
+			Doc: "A named connection that holds brokers and credentials.", Example: "'prod'"},
+		{Name: "serviceCredential", Aliases: []string{"databricks.serviceCredential"}, Type: option.String, Batch: option.Later, Stream: option.Later,
+			Doc: "A named credential.", Example: "'reader'"},
+		{Name: "serviceCredentialScope", Aliases: []string{"databricks.serviceCredential.scope"}, Type: option.String, Batch: option.Later, Stream: option.Later,
+			Doc: "The scope of the named credential."},
+		{Name: "kafka.*", Type: option.Scalar, SecretName: kafka.Properties.IsSecret,
+			Doc: "A property of Java clients; the list is below.", Example: "'SASL_SSL'"},
+		{Name: "consumerConfigUpdates", Aliases: []string{"consumerConfig"}, Type: option.Map, Secret: true,
+			Doc: "Client properties as a map, with or without the prefix kafka.", Example: `'{"security.protocol":"SSL"}'`},
+		{Name: "missingTopic", Type: option.Enum, Words: []string{"error", "wait", "skip"}, Default: "error", Batch: option.Later, Stream: option.Later,
+			Doc: "What to do when a named topic does not exist.", Example: "'error'"},
+		{Name: "partitionDiscoveryInterval", Aliases: []string{"dynamicReadPollIntervalSeconds"}, Type: option.Scalar, Batch: option.Later, Stream: option.Later,
+			Doc: "How often new topics and partitions are looked for.", Example: "'5m'"},
+	}
+}
+
+func boundArguments() []option.Option {
+	return []option.Option{
+		{Name: "startingOffsets", Aliases: []string{"autoOffsetResetConfig"}, Type: option.JSON, DefaultNote: "`earliest`; STREAM: `latest`",
+			Doc:     "Where to start: earliest, latest (STREAM only), or an offset for every partition, where -2 is earliest and -1 latest. A start is inclusive.",
+			Example: `'{"orders":{"0":23,"1":-2}}'`},
+		{Name: "endingOffsets", Type: option.JSON, DefaultNote: "`latest`", Stream: option.Refused, Reason: endingStream,
+			Doc:     "Where to end: latest, or an offset for every partition, where -1 is latest. An end is exclusive.",
+			Example: `'{"orders":{"0":100,"1":-1}}'`},
+		{Name: "startingTimestamp", Aliases: []string{"startReadTime"}, Type: option.Timestamp,
+			Doc: "Start each partition at its first record at or after this time; wins over the other starting arguments.", Example: "1700000000000"},
+		{Name: "endingTimestamp", Aliases: []string{"stopReadTime"}, Type: option.Timestamp, Stream: option.Refused, Reason: "ending timestamp not valid in streaming queries",
+			Doc: "End each partition before its first record at or after this time; wins over the other ending arguments.", Example: "1700000000000"},
+		{Name: "startingOffsetsByTimestamp", Type: option.JSON,
+			Doc: "A starting time in milliseconds for every partition; wins over `startingOffsets`.", Example: `'{"orders":{"0":1700000000000,"1":1700000000000}}'`},
+		{Name: "endingOffsetsByTimestamp", Type: option.JSON, Stream: option.Refused, Reason: endingStream,
+			Doc: "An ending time in milliseconds for every partition; wins over `endingOffsets`.", Example: `'{"orders":{"0":1700000000000,"1":1700000000000}}'`},
+		{Name: "startingOffsetsByTimestampStrategy", Type: option.Enum, Words: []string{"latest", "error"}, Default: "latest",
+			Doc: "What to do when a partition has no record at or after the starting time: start at its end, or fail.", Example: "'error'"},
+		{Name: "isolationLevel", Aliases: []string{"kafka.isolation.level"}, Type: option.Enum, Words: []string{"read_committed", "read_uncommitted"}, Default: "read_committed",
+			Doc: "Whether records of open and aborted transactions are left out; also decides what latest means.", Example: "'read_uncommitted'"},
+		{Name: "failOnDataLoss", Type: option.Bool, Default: "true",
+			Doc: "Whether a range that the log no longer holds is an error; otherwise it is cut and a warning counts what is gone.", Example: "false"},
+		{Name: "timestampSkew", Type: option.Duration, Batch: option.Later, Stream: option.Later,
+			Doc: "How far records may be out of time order; lets a predicate on timestamp end a read early.", Example: "'10m'"},
+	}
+}
+
+func readingArguments() []option.Option {
+	return []option.Option{
+		{Name: "includeHeaders", Type: option.Bool, Default: "false", Doc: "Adds the column headers.", Example: "true"},
+		{Name: "minPartitions", Type: option.Int, Min: 1, Doc: "A hint: read in at least so many parts.", Example: "8"},
+		{Name: "maxRecordsPerPartition", Type: option.Long, Min: 1, Doc: "A hint: read in parts of at most so many offsets.", Example: "1000000"},
+		{Name: "maxOffsetsPerTrigger", Aliases: []string{"maxRecords"}, Type: option.Long, Min: 1, Batch: option.Ignored, Reason: onlyStream,
+			Doc: "The most offsets that one batch of a streaming table takes.", Example: "100000"},
+		{Name: "minOffsetsPerTrigger", Type: option.Long, Min: 1, Batch: option.Refused, Reason: onlyStream,
+			Doc: "How many offsets must wait before a batch begins.", Example: "1000"},
+		{Name: "maxTriggerDelay", Type: option.Duration, Default: "15m", Batch: option.Refused, Reason: onlyStream,
+			Doc: "The longest that minOffsetsPerTrigger may hold a batch back.", Example: "'5m'"},
+		{Name: "bytesEstimateWindowLength", Type: option.Duration, Default: "300s", Batch: option.Refused, Stream: option.Later, Reason: onlyStream,
+			Doc: "The window over which the bytes behind are estimated.", Example: "'10m'"},
+		{Name: "maxReadTimeSeconds", Type: option.Scalar, Batch: option.Later, Stream: option.Later, Doc: "Stop after this time, with a warning.", Example: "30"},
+		{Name: "maxNumRecords", Type: option.Scalar, Batch: option.Later, Stream: option.Later, Doc: "Stop after so many records, with a warning.", Example: "1000"},
+		{Name: "groupId", Aliases: []string{"kafka.group.id"}, Type: option.String, Batch: option.Ignored, Stream: option.Ignored, Reason: "a read joins no consumer group and commits nothing",
+			Doc: "Accepted for statements written for Spark.", Example: "'reports'"},
+		{Name: "groupIdPrefix", Type: option.String, Batch: option.Ignored, Stream: option.Ignored, Reason: "a read joins no consumer group and commits nothing",
+			Doc: "Accepted for statements written for Spark.", Example: "'reports'"},
+		{Name: "kafkaConsumer.pollTimeoutMs", Type: option.Long, Min: 1, Batch: option.Ignored, Stream: option.Ignored, Reason: noPolling,
+			Doc: "Accepted for statements written for Spark.", Example: "120000"},
+		{Name: "consumerPollingTimeout", Type: option.Long, Min: 1, Batch: option.Ignored, Stream: option.Ignored, Reason: noPolling,
+			Doc: "Accepted for pipelines written for Beam.", Example: "2"},
+		{Name: "fetchOffset.numRetries", Type: option.Int, Batch: option.Ignored, Stream: option.Ignored, Reason: retriesOwn,
+			Doc: "Accepted for statements written for Spark.", Example: "3"},
+		{Name: "fetchOffset.retryIntervalMs", Type: option.Long, Batch: option.Ignored, Stream: option.Ignored, Reason: retriesOwn,
+			Doc: "Accepted for statements written for Spark.", Example: "1000"},
+		{Name: "readers", Type: option.Scalar, Batch: option.Later, Stream: option.Later, Doc: "How many readers work at once.", Example: "4"},
+		{Name: "redistribute", Aliases: []string{"redistributed"}, Type: option.Bool, Default: "false", Batch: option.Later, Stream: option.Later,
+			Doc: "Decode and compute in parallel behind one reader.", Example: "true"},
+		{Name: "redistributeNumKeys", Type: option.Scalar, Batch: option.Later, Stream: option.Later, Doc: "The number of buckets of redistribute.", Example: "32"},
+		{Name: "redistributeByRecordKey", Type: option.Bool, Default: "false", Batch: option.Later, Stream: option.Later, Doc: "Buckets by the record's key.", Example: "true"},
+		{Name: "allowDuplicates", Type: option.Bool, Default: "false", Batch: option.Later, Stream: option.Later, Doc: "At-least-once in place of exactly-once.", Example: "true"},
+		{Name: "offsetDeduplication", Type: option.Bool, Default: "false", Batch: option.Later, Stream: option.Later, Doc: "Deduplicate by offset.", Example: "true"},
+		{Name: "deduplicate", Type: option.Scalar, Batch: option.Later, Stream: option.Later, Doc: "Deduplicate by offset.", Example: "'offset'"},
+		{Name: "commitOffsets", Aliases: []string{"commitOffsetsInFinalize", "commitOffsetInFinalize"}, Type: option.Bool, Default: "false", Batch: option.Later, Stream: option.Later,
+			Doc: "Mirror positions to a consumer group for lag tools.", Example: "true"},
+		{Name: "timestampPolicy", Type: option.Scalar, Batch: option.Later, Stream: option.Later, Doc: "How event time advances.", Example: "'CreateTime'"},
+		{Name: "maxDelay", Type: option.Scalar, Batch: option.Later, Stream: option.Later, Doc: "How late records may be for timestampPolicy.", Example: "'10s'"},
+	}
+}
+
+func formatArguments() []option.Option {
+	return []option.Option{
+		{Name: "format", Aliases: []string{"dataFormat", "valueFormat"}, Type: option.Enum, Words: formats, Default: "raw", Batch: option.Later, Stream: option.Later,
+			Doc: "How values are decoded.", Example: "'raw'"},
+		{Name: "keyFormat", Type: option.Enum, Words: formats, Default: "raw", Batch: option.Later, Stream: option.Later, Doc: "How keys are decoded.", Example: "'raw'"},
+		{Name: "schema", Type: option.String, Batch: option.Later, Stream: option.Later, Doc: "The fields of values.", Example: "'id BIGINT, name STRING'"},
+		{Name: "inferSchema", Type: option.Bool, Default: "false", Batch: option.Later, Stream: option.Later, Doc: "Finds the fields from a sample.", Example: "true"},
+		{Name: "mode", Type: option.Enum, Words: []string{"PERMISSIVE", "DROPMALFORMED", "FAILFAST"}, Default: "PERMISSIVE", Batch: option.Later, Stream: option.Later,
+			Doc: "What to do with values that cannot be decoded.", Example: "'PERMISSIVE'"},
+		{Name: "errorHandling", Type: option.Scalar, Batch: option.Later, Stream: option.Later, Doc: "Where bad records go."},
+		{Name: "tombstones", Type: option.Enum, Words: []string{"keep", "skip"}, Default: "keep", Batch: option.Later, Stream: option.Later,
+			Doc: "What to do with records without a value.", Example: "'keep'"},
+		{Name: "schemaEvolution", Type: option.Enum, Words: []string{"none", "add_columns", "restart"}, Default: "none", Batch: option.Later, Stream: option.Later,
+			Doc: "What a streaming table does when the schema gains fields.", Example: "'none'"},
+		{Name: "schemaRegistryUrl", Aliases: []string{"schemaRegistryAddress", "confluentSchemaRegistryUrl"}, Type: option.String, Batch: option.Later, Stream: option.Later,
+			Doc: "The schema registry.", Example: "'http://registry:8081'"},
+		{Name: "schemaRegistrySubject", Aliases: []string{"confluentSchemaRegistrySubject"}, Type: option.String, Batch: option.Later, Stream: option.Later,
+			Doc: "The subject of values.", Example: "'orders-value'"},
+		{Name: "schemaRegistryVersion", Type: option.Scalar, Batch: option.Later, Stream: option.Later, Doc: "The version of the subject.", Example: "'latest'"},
+		{Name: "schemaRegistryAuth*", Type: option.Scalar, Secret: true, Batch: option.Later, Stream: option.Later, Doc: "How to log in to the schema registry."},
+		{Name: "keySubject", Type: option.String, Batch: option.Later, Stream: option.Later, Doc: "The subject of keys.", Example: "'orders-key'"},
+		{Name: "messageName", Type: option.String, Batch: option.Later, Stream: option.Later, Doc: "The Protobuf message of values.", Example: "'shop.Order'"},
+		{Name: "descFilePath", Aliases: []string{"fileDescriptorPath"}, Type: option.String, Batch: option.Later, Stream: option.Later,
+			Doc: "A Protobuf descriptor set below --files-dir.", Example: "'orders.desc'"},
+	}
+}

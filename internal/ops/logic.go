@@ -212,7 +212,7 @@ func (e *truth) choose(in *column.Batch, sel []int32, want bool, dst []int32) ([
 	case e.kind == column.Invalid:
 		return dst[:0], nil
 	default:
-		sel = chooseRange(v.Int, in.N, sel, 0, 0, want, dst)
+		sel = chooseRange(v.Int, in.N, sel, 0, 0, !want, dst)
 		return dropNulls(v, sel), nil
 	}
 }

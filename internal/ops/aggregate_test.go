@@ -1,0 +1,245 @@
+package ops
+
+import (
+	"fmt"
+	"math"
+	"math/big"
+	"slices"
+	"strings"
+	"testing"
+
+	"millrace/internal/column"
+
+	"pgregory.net/rapid"
+)
+
+// naive aggregates boxed values of one group.
+func naive(a Aggregate, values []any) any {
+	var valid []any
+	distinct := map[string]bool{}
+	for _, v := range values {
+		if v != nil {
+			valid = append(valid, v)
+			distinct[keyText(v)] = true
+		}
+	}
+	switch {
+	case a.Func == Count && a.Arg == nil:
+		return int64(len(values))
+	case a.Func == Count:
+		return int64(len(valid))
+	case a.Func == CountDistinct:
+		return int64(len(distinct))
+	case len(valid) == 0:
+		return nil
+	case a.Func == Min || a.Func == Max:
+		best := valid[0]
+		for _, v := range valid {
+			if c, _ := compareBoxed(v, best); c < 0 && a.Func == Min || c > 0 && a.Func == Max {
+				best = v
+			}
+		}
+		return best
+	case a.Arg.Type().Kind == column.Float64:
+		sum := 0.0
+		for _, v := range valid {
+			sum += v.(float64)
+		}
+		if a.Func == Avg {
+			sum /= float64(len(valid))
+		}
+		return sum
+	}
+	sum := new(big.Rat)
+	for _, v := range valid {
+		sum.Add(sum, toRat(v))
+	}
+	if a.Func == Avg {
+		sum.Quo(sum, new(big.Rat).SetInt64(int64(len(valid))))
+	}
+	if a.Float {
+		f, _ := sum.Float64()
+		return f
+	}
+	t, _ := a.resultType()
+	r, _ := new(big.Rat).SetString(sum.FloatString(int(t.Scale)))
+	return r
+}
+
+// keyText is equal for values that group together.
+func keyText(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return "NULL"
+	case float64:
+		if v == 0 {
+			return "0"
+		}
+		return fmt.Sprint(v)
+	case *big.Rat:
+		return v.RatString()
+	default:
+		return fmt.Sprintf("%q", fmt.Sprint(v))
+	}
+}
+
+func aggregatesOf(t *rapid.T) []Aggregate {
+	list := []Aggregate{{Func: Count}}
+	for i, f := range rowFields {
+		arg := Column(i, f)
+		for fn := Count; fn <= Avg; fn++ {
+			a := Aggregate{Func: fn, Arg: arg, Float: fn >= Sum && rapid.Bool().Draw(t, "float")}
+			if _, err := a.resultType(); err == nil && (f.Type.Kind != column.Float64 || fn < Sum || fn == Min || fn == Max) {
+				list = append(list, a)
+			}
+		}
+	}
+	return list
+}
+
+func TestAggregatesEqualTheOracle(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		aggregates := aggregatesOf(t)
+		var by []Expr
+		var byColumns []int
+		for range rapid.IntRange(0, 3).Draw(t, "keys") {
+			c := rapid.IntRange(0, len(rowFields)-1).Draw(t, "key")
+			byColumns = append(byColumns, c)
+			by = append(by, Column(c, rowFields[c]))
+		}
+		filter := conditionOf(t, 0)
+		p := Pipeline{Input: rowFields, GroupBy: by, Aggregates: aggregates, Limit: -1, Filter: []Expr{filter.expr}}
+		src := &memorySource{}
+		groups := map[string][][]any{}
+		failed := false
+		for range rapid.IntRange(1, 3).Draw(t, "lanes") {
+			var lane []*column.Batch
+			for range rapid.IntRange(0, 3).Draw(t, "batches") {
+				b, rows := batchOfRows(t, rapid.SampledFrom(batchSizes).Draw(t, "rows"))
+				lane = append(lane, b)
+				for _, i := range liveRows(b) {
+					pass, err := filter.eval(rows[i])
+					failed = failed || err != nil
+					if pass != true {
+						continue
+					}
+					var key []string
+					for _, c := range byColumns {
+						key = append(key, keyText(rows[i][c]))
+					}
+					k := strings.Join(key, "|")
+					groups[k] = append(groups[k], rows[i])
+				}
+			}
+			src.lanes = append(src.lanes, lane)
+		}
+		r := Run(t.Context(), src, must(p.Compile()), RunOptions{MaxBatchRows: 3})
+		defer r.Close()
+		if failed {
+			return
+		}
+		if len(by) == 0 && len(groups) == 0 {
+			groups[""] = nil
+		}
+		seen := 0
+		for {
+			b, err := r.Next(t.Context())
+			if err != nil {
+				break
+			}
+			for i := range b.N {
+				seen++
+				var key []string
+				for c := range byColumns {
+					key = append(key, cellKey(&b.Cols[c], i))
+				}
+				rows, ok := groups[strings.Join(key, "|")]
+				if !ok && len(by) > 0 {
+					t.Fatalf("group %v should not exist", key)
+				}
+				for k, a := range aggregates {
+					var values []any
+					for _, row := range rows {
+						if a.Arg == nil {
+							values = append(values, int64(1))
+						} else {
+							values = append(values, row[a.Arg.(*columnRef).index])
+						}
+					}
+					v := &b.Cols[len(by)+k]
+					if want := naive(a, values); !sameCell(v, i, want) {
+						t.Fatalf("%v of group %v is %s, want %v", a, key, cell(v, i), want)
+					}
+				}
+			}
+		}
+		if seen != len(groups) {
+			t.Fatalf("got %d groups, want %d", seen, len(groups))
+		}
+	})
+}
+
+// cellKey is keyText of an output cell.
+func cellKey(v *column.Vector, i int) string {
+	switch {
+	case v.IsNull(i):
+		return "NULL"
+	case v.Type.Kind == column.Float64:
+		return keyText(v.Float[i])
+	case v.Type.Kind == column.Decimal:
+		return keyText(boxed(cell(v, i), column.Decimal))
+	default:
+		return keyText(cell(v, i))
+	}
+}
+
+func TestSumsAreExactBeyond64Bits(t *testing.T) {
+	v := ints(math.MaxInt64, math.MaxInt64, math.MaxInt64, math.MinInt64)
+	src := &memorySource{lanes: [][]*column.Batch{{batchOf(v)}, {batchOf(ints(math.MinInt64, math.MinInt64, math.MinInt64))}}}
+	p := Pipeline{Input: []column.Field{int64Field}, Limit: -1, Aggregates: []Aggregate{{Func: Sum, Arg: number}, {Func: Avg, Arg: number}}}
+	rows, err := run(t, src, p, RunOptions{})
+	if want := []string{"-9223372036854775811|-1317624576693539401.5714"}; err != nil || !slices.Equal(rows, want) {
+		t.Fatalf("got %v, %v, want %v", rows, err, want)
+	}
+}
+
+func TestDecimalSumsBeyond18Digits(t *testing.T) {
+	typ := column.Type{Kind: column.Decimal, Precision: 40, Scale: 3}
+	v := column.Vector{Type: typ}
+	for _, d := range []string{"1234567890123456789012345678901234567.125", "-0.125", "5.000"} {
+		v.AppendBytes([]byte(d))
+	}
+	f := column.Field{Name: "d", Type: typ}
+	src := &memorySource{lanes: [][]*column.Batch{{batchOf(v)}, {batchOf(v)}}}
+	p := Pipeline{Input: []column.Field{f}, Limit: -1, Aggregates: []Aggregate{{Func: Sum, Arg: Column(0, f)}, {Func: Max, Arg: Column(0, f)}}}
+	rows, err := run(t, src, p, RunOptions{})
+	want := []string{"2469135780246913578024691357802469144.000|1234567890123456789012345678901234567.125"}
+	if err != nil || !slices.Equal(rows, want) {
+		t.Fatalf("got %v, %v, want %v", rows, err, want)
+	}
+}
+
+func TestAveragesRoundHalvesAwayFromZero(t *testing.T) {
+	for want, xs := range map[string][]int64{
+		"0.3333": {0, 0, 1}, "0.6667": {1, 1, 0}, "-0.6667": {-1, -1, 0}, "0.0001": {1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0},
+	} {
+		if want == "0.0001" { // 1/20000 is exactly half of the last digit
+			xs = make([]int64, 20000)
+			xs[0] = 1
+		}
+		src := &memorySource{lanes: [][]*column.Batch{{batchOf(ints(xs...))}}}
+		p := Pipeline{Input: []column.Field{int64Field}, Limit: -1, Aggregates: []Aggregate{{Func: Avg, Arg: number}}}
+		if rows, err := run(t, src, p, RunOptions{}); err != nil || !slices.Equal(rows, []string{want}) {
+			t.Errorf("got %v, %v, want %s", rows, err, want)
+		}
+	}
+}
+
+func TestGroupsOfColumnsDoNotRunTogether(t *testing.T) {
+	src := &memorySource{lanes: [][]*column.Batch{{batchOf(texts("a", "ab", "", "abc"), texts("bc", "c", "abc", ""))}}}
+	p := Pipeline{Input: []column.Field{textField, textField}, Limit: -1, GroupBy: []Expr{Column(0, textField), Column(1, textField)}, Aggregates: []Aggregate{{Func: Count}}}
+	rows, err := run(t, src, p, RunOptions{})
+	if err != nil || len(rows) != 4 {
+		t.Fatalf("got %v, %v", rows, err)
+	}
+}

@@ -16,8 +16,9 @@ import (
 	"millrace/internal/scan"
 )
 
-// warningCode is MySQL's ER_UNKNOWN_ERROR, under which servers report what has no number of its own.
-const warningCode = 1105
+// WarningCode is MySQL's ER_UNKNOWN_ERROR, under which servers report what has no number of its own: the code of the warnings
+// of scans.
+const WarningCode = 1105
 
 // rowIter gives the rows of a Scan to the engine, one at a time, each owning its memory.
 //
@@ -106,7 +107,7 @@ func (it *rowIter) Close(ctx *sql.Context) error {
 	err := it.release()
 	it.warning.Do(func() {
 		for _, w := range it.src.Warnings() {
-			ctx.Warn(warningCode, "%s", w)
+			ctx.Warn(WarningCode, "%s", w)
 		}
 	})
 	return err

@@ -1,0 +1,270 @@
+package planner
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"sort"
+	"strings"
+	"testing"
+)
+
+// TestGeneratedQueriesAgree compares pushdown with the engine on random queries over random records: 200, in CI 2,000. A query that fails
+// is cut down to the least that still fails before it is shown.
+func TestGeneratedQueriesAgree(t *testing.T) {
+	n := 200
+	if os.Getenv("CI") == "true" {
+		n = 2000
+	}
+	const perTopic = 50
+	for seed := range n / perTopic {
+		e := newTestEngine(t, generate(uint64(seed)+100, 60+seed%3*100))
+		e.log.lanes, e.log.batch = 1+seed%3, []int{1, 7, 1024}[seed%3]
+		rnd := rand.New(rand.NewPCG(uint64(seed), 1))
+		for range perTopic {
+			q := randomQuery(rnd)
+			if why := e.differ(q); why != "" {
+				q, why = e.shrink(q, why)
+				t.Fatalf("seed %d: %s\n%s\n%s", seed, q, why, e.plan(q.String()))
+			}
+		}
+	}
+}
+
+// query is a random query in parts, so that it can be cut down.
+type query struct {
+	// from is a table expression with the columns of records().
+	from string
+	// inner are predicates below a derived table, outer those above it.
+	inner, outer []string
+	project      []string
+	// aggregate lists aggregates in place of project; keys group them.
+	aggregate, keys []string
+	limit           string
+	union           bool
+	distinct        bool
+}
+
+func (q query) String() string {
+	where := func(ps []string) string {
+		if len(ps) == 0 {
+			return ""
+		}
+		return " WHERE " + strings.Join(ps, " AND ")
+	}
+	from := q.from
+	if len(q.inner) > 0 {
+		from = "(SELECT * FROM " + q.from + where(q.inner) + ") d"
+	}
+	list := q.project
+	if len(q.aggregate) > 0 {
+		list = append(slices.Clone(q.keys), q.aggregate...)
+	}
+	s := "SELECT "
+	if q.distinct {
+		s += "DISTINCT "
+	}
+	s += strings.Join(list, ", ") + " FROM " + from + where(q.outer)
+	if len(q.aggregate) > 0 && len(q.keys) > 0 {
+		s += " GROUP BY " + strings.Join(q.keys, ", ")
+	}
+	if q.union {
+		return s + " UNION ALL " + s
+	}
+	return s + q.limit
+}
+
+// smaller lists q with one part less.
+func (q query) smaller() []query {
+	var out []query
+	without := func(list *[]string, least int, set func(*query, []string)) {
+		for i := range *list {
+			if len(*list) > least {
+				c := q
+				set(&c, slices.Delete(slices.Clone(*list), i, i+1))
+				out = append(out, c)
+			}
+		}
+	}
+	without(&q.inner, 0, func(c *query, l []string) { c.inner = l })
+	without(&q.outer, 0, func(c *query, l []string) { c.outer = l })
+	without(&q.project, 1, func(c *query, l []string) { c.project = l })
+	without(&q.aggregate, 1, func(c *query, l []string) { c.aggregate = l })
+	without(&q.keys, 0, func(c *query, l []string) { c.keys = l })
+	for _, cut := range []func(*query){
+		func(c *query) { c.limit = "" }, func(c *query) { c.union = false }, func(c *query) { c.distinct = false }, func(c *query) { c.from = "records() r" },
+	} {
+		c := q
+		cut(&c)
+		if c.String() != q.String() {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+func (e *testEngine) shrink(q query, why string) (query, string) {
+	for {
+		i := slices.IndexFunc(q.smaller(), func(c query) bool { return e.differ(c) != "" })
+		if i < 0 {
+			return q, why
+		}
+		q = q.smaller()[i]
+		why = e.differ(q)
+	}
+}
+
+// differ says how pushdown changes the result of q, if it does. LIMIT without an order may give any rows: then their number, and that they
+// are rows of the whole result.
+func (e *testEngine) differ(q query) string {
+	e.pushdown("off")
+	want, wantErr := e.query(q.String())
+	whole := want
+	if q.limit != "" {
+		c := q
+		c.limit = ""
+		var err error
+		if whole, err = e.query(c.String()); err != nil {
+			return err.Error()
+		}
+	}
+	e.pushdown("on")
+	got, gotErr := e.query(q.String())
+	if (gotErr == nil) != (wantErr == nil) {
+		return fmt.Sprintf("pushed down: %v, by the engine: %v", gotErr, wantErr)
+	}
+	if len(got) != len(want) {
+		return fmt.Sprintf("pushed down %d rows, by the engine %d", len(got), len(want))
+	}
+	if q.limit != "" {
+		left := map[string]int{}
+		for _, r := range whole {
+			left[r]++
+		}
+		for _, r := range got {
+			if left[r]--; left[r] < 0 {
+				return "a row that is not there without LIMIT: " + r
+			}
+		}
+		return ""
+	}
+	sort.Strings(got)
+	sort.Strings(want)
+	for i := range got {
+		if got[i] != want[i] {
+			return fmt.Sprintf("pushed down\n  %s\nby the engine\n  %s", got[i], want[i])
+		}
+	}
+	return ""
+}
+
+func randomQuery(rnd *rand.Rand) query {
+	pick := func(list ...string) string { return list[rnd.IntN(len(list))] }
+	some := func(most int, make func() string) []string {
+		var out []string
+		for range rnd.IntN(most + 1) {
+			out = append(out, make())
+		}
+		return out
+	}
+	q := query{from: pick("records() r", "records() r", "v", "(SELECT * FROM records()) s", "(SELECT * FROM v) s2")}
+	headers := !strings.Contains(q.from, "v")
+	predicate := func() string { return randomPredicate(rnd, 2) }
+	if rnd.IntN(3) == 0 {
+		q.inner = some(2, predicate)
+	}
+	q.outer = some(3, predicate)
+	column := func() string {
+		if headers && rnd.IntN(8) == 0 {
+			return pick("headers", "timestampType")
+		}
+		return pick("`key`", "`value`", "topic", "`partition`", "`offset`", "`timestamp`")
+	}
+	switch rnd.IntN(4) {
+	case 0:
+		q.aggregate = append(some(3, func() string {
+			return pick("COUNT(*)", "COUNT(`key`)", "COUNT(`offset`)", "SUM(`offset`)", "SUM(length(`value`))", "AVG(`offset`)", "MIN(`offset`)", "MAX(`timestamp`)",
+				"MIN(`key`)", "MAX(`value`)", "MAX(topic)", "SUM(`partition`) + COUNT(*)", "MIN(length(`key`))", "COUNT(`partition` = 1)", "SUM(`offset` + 1)", "COUNT(DISTINCT `key`)", "MAX(`key`) IS NULL")
+		}), "COUNT(*)")
+		if rnd.IntN(2) == 0 {
+			q.keys = []string{pick("topic", "`partition`", "`key`", "`timestamp`", "`offset` % 3", "length(`value`)")}
+			if rnd.IntN(2) == 0 {
+				q.keys = append(q.keys, pick("timestamp IS NULL", "`offset` > 3"))
+			}
+		}
+	default:
+		q.project = append(some(4, func() string {
+			switch rnd.IntN(6) {
+			case 0:
+				return pick("length(`value`)", "length(`key`)", "`offset` + `partition`", "concat(topic, '/', `partition`)", "upper(topic)", "1", "`key` = 'k1'", "`offset` % 2", "coalesce(length(`key`), -1)")
+			case 1:
+				return "(" + randomPredicate(rnd, 1) + ")"
+			default:
+				return column()
+			}
+		}), column())
+		q.distinct = rnd.IntN(8) == 0
+		if rnd.IntN(4) == 0 {
+			q.limit = fmt.Sprintf(" LIMIT %d", 1+rnd.IntN(30))
+			if rnd.IntN(2) == 0 {
+				q.limit += fmt.Sprintf(" OFFSET %d", rnd.IntN(20))
+			}
+		}
+	}
+	q.union = q.limit == "" && rnd.IntN(8) == 0
+	return q
+}
+
+// randomPredicate makes a condition, some of which can be pushed as bounds, some as kernels, some not at all.
+func randomPredicate(rnd *rand.Rand, depth int) string {
+	pick := func(list ...string) string { return list[rnd.IntN(len(list))] }
+	if depth > 0 {
+		sub := func() string { return randomPredicate(rnd, depth-1) }
+		switch rnd.IntN(6) {
+		case 0:
+			return "(" + sub() + " OR " + sub() + ")"
+		case 1:
+			return "(" + sub() + " AND " + sub() + ")"
+		case 2:
+			return "NOT " + sub()
+		}
+	}
+	op := func() string { return pick("=", "<>", "<", "<=", ">", ">=", "<=>") }
+	number := func() string {
+		return pick(fmt.Sprint(rnd.IntN(12)), fmt.Sprint(rnd.IntN(12)), fmt.Sprint(rnd.IntN(3)), "-1", "2.5", "3.0", "'4'", "1e1", "9223372036854775807", "9223372036854775808", "TRUE", "'1x'", "1 + 2", "NULL")
+	}
+	moment := func() string {
+		return pick(fmt.Sprintf("'2026-01-02 03:%02d:%02d'", 4+rnd.IntN(2), rnd.IntN(60)), "'2026-01-02 03:04:30.5'", "'2026-01-02 03:04:31.0015'", "timestamp '2026-01-02 03:04:40'",
+			"'2026-01-02'", "'2026-01-02' + interval 11083 second", "date_add('2026-01-02 03:04:00', interval 20 second)")
+	}
+	name := func() string { return pick("'a'", "'b'", "'c'", "'A'", "''", "x'61'", "concat('a', '')") }
+	text := func() string { return pick("'k1'", "'k2'", "'K1'", "''", "x'ff00'", "'v3'", "'vvv4'") }
+	integer := func() string { return pick("`partition`", "`offset`", "`offset`", "length(`value`)", "length(`key`)") }
+	switch rnd.IntN(13) {
+	case 0, 1:
+		return integer() + " " + op() + " " + number()
+	case 2:
+		return number() + " " + op() + " " + integer()
+	case 3:
+		return "topic " + op() + " " + name()
+	case 4:
+		return "`timestamp` " + op() + " " + moment()
+	case 5:
+		return pick("`key`", "`value`") + " " + op() + " " + text()
+	case 6:
+		return fmt.Sprintf("%s %s (%s, %s, %d)", integer(), pick("IN", "NOT IN"), number(), number(), rnd.IntN(5))
+	case 7:
+		return fmt.Sprintf("%s %s (%s, %s)", pick("topic", "`key`"), pick("IN", "NOT IN"), text(), text())
+	case 8:
+		return fmt.Sprintf("%s %s %s AND %s", integer(), pick("BETWEEN", "NOT BETWEEN"), number(), number())
+	case 9:
+		return fmt.Sprintf("`timestamp` BETWEEN %s AND %s", moment(), moment())
+	case 10:
+		return pick("`key`", "`value`", "`timestamp`", "`offset`", "topic") + " " + pick("IS NULL", "IS NOT NULL")
+	case 11:
+		return pick("`offset` % 2 = 1", "`key` LIKE 'k%'", "`offset` + `partition` > 3", "`offset` > `partition`", "`key` < `value`", "upper(topic) = 'A'", "`partition` IN (SELECT n FROM numbers)", "length(`value`) = length(`key`)", "`value` = topic")
+	default:
+		return fmt.Sprintf("`offset` >= %d", rnd.IntN(6))
+	}
+}

@@ -1,0 +1,119 @@
+package dialect
+
+import "strings"
+
+// plain looks for bytes that could belong to a construct of the dialect. If there are none it returns true and the number of
+// placeholders, in one pass without memory of its own. It errs on the side of false: then the rewriter finds out.
+func plain(text string) (params int, ok bool) {
+	start := 0
+	for start < len(text) && isBlank(text[start]) {
+		start++
+	}
+	if start == len(text) {
+		return 0, true
+	}
+	if w := text[start]; !isIdentifier(w) || startsOwnStatement(text[start:]) {
+		return 0, false
+	}
+	for i := start; i < len(text); {
+		c := text[i]
+		switch class[c] {
+		case classNone:
+			i++
+		case classWord:
+			j := i + 1
+			for j < len(text) && class[text[j]] == classWord {
+				j++
+			}
+			if suspicious[c] && isConstructWord(text[i:j]) {
+				return 0, false
+			}
+			i = j
+		case classParam:
+			params++
+			i++
+		case classQuote:
+			if i = closing(text, i); i < 0 {
+				return 0, false
+			}
+		case classDot:
+			// One dot in a name is MySQL, two may be a catalog. Spaces, quotes and comments around dots are for the rewriter.
+			j := i + 1
+			for j < len(text) && class[text[j]] == classWord {
+				j++
+			}
+			if i == 0 || class[text[i-1]] != classWord || j < len(text) && text[j] == '.' || j == i+1 && (j == len(text) || text[j] != '*') {
+				return 0, false
+			}
+			i = j
+		case classPair:
+			if i++; i < len(text) {
+				switch n := text[i]; {
+				case n == '>' && c != '/', n == '-' && c == '-', n == '*' && c == '/':
+					return 0, false
+				}
+			}
+		case classStop:
+			return 0, false
+		}
+	}
+	return params, true
+}
+
+const (
+	classNone = iota
+	classWord
+	classParam
+	classQuote
+	classDot
+	classPair
+	classStop
+)
+
+// class tells plain what a byte may be part of.
+var class = func() (t [256]uint8) {
+	for c := range t {
+		if isIdentifier(byte(c)) {
+			t[c] = classWord
+		}
+	}
+	t['?'], t['.'] = classParam, classDot
+	t['\''], t['"'], t['`'] = classQuote, classQuote, classQuote
+	t['='], t['-'], t['/'] = classPair, classPair, classPair
+	t[':'], t['#'] = classStop, classStop
+	return t
+}()
+
+// suspicious marks the first letters of constructWords.
+var suspicious = func() (t [256]bool) {
+	for _, w := range constructWords {
+		t[w[0]], t[w[0]-0x20] = true, true
+	}
+	return t
+}()
+
+var constructWords = []string{"key", "partition", "stream", "try_cast", "cast", "write_kafka"}
+
+func isConstructWord(w string) bool {
+	switch len(w) {
+	case 3, 4, 6, 8, 9, 11:
+		return isOneOf(w, constructWords...)
+	}
+	return false
+}
+
+// closing returns the position behind the quoted text that starts at i, or -1 if the rewriter has to look at it.
+func closing(text string, i int) int {
+	n := strings.IndexByte(text[i+1:], text[i])
+	if n < 0 {
+		return -1
+	}
+	end := i + 1 + n + 1
+	if text[i] != '`' && strings.IndexByte(text[i:end], '\\') >= 0 {
+		return -1
+	}
+	if end < len(text) && text[end] == '.' { // `a`.`b`.`c`
+		return -1
+	}
+	return end // a doubled quote begins the next run
+}

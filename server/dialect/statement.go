@@ -1,0 +1,187 @@
+package dialect
+
+import (
+	"strings"
+
+	"millrace/internal/sqlerr"
+)
+
+// Statement is a statement that the engine's parser does not see.
+type Statement interface{ statement() }
+
+// Explain is EXPLAIN, DESC or DESCRIBE of a query.
+type Explain struct {
+	// Analyze asks to run the query and to report what it did.
+	Analyze bool
+	// Format is TREE or JSON; TREE without a FORMAT clause.
+	Format string
+	// Query is the original text of the explained statement. It is not rewritten yet.
+	Query string
+	// Pos is where Query begins in the text.
+	Pos int
+}
+
+// DescribeFunction is DESCRIBE of a call of a table function.
+type DescribeFunction struct {
+	// Call is the original text of the call, with STREAM if it was there. It may follow FROM in a query.
+	Call string
+	// Pos is where Call begins in the text.
+	Pos int
+}
+
+// Unsupported is a statement of the dialect that this version does not run.
+type Unsupported struct {
+	// What names the statement, such as CREATE STREAMING TABLE.
+	What string
+	// Pos is where it begins in the text.
+	Pos int
+}
+
+func (Explain) statement()          {}
+func (DescribeFunction) statement() {}
+func (Unsupported) statement()      {}
+
+// ownStatements are the first words of statements that may be ours.
+var ownStatements = []string{"explain", "describe", "desc", "create", "alter", "drop", "show", "refresh", "backup", "export", "grant", "revoke"}
+
+func startsOwnStatement(text string) bool {
+	n := 0
+	for n < len(text) && isIdentifier(text[n]) {
+		n++
+	}
+	return isOneOf(text[:n], ownStatements...)
+}
+
+// laterStatements are the opening words of statements of the dialect that are not there yet. Alternatives are separated by a bar;
+// words in brackets may be missing.
+var laterStatements = [][]string{
+	{"CREATE", "[OR]", "[REFRESH|REPLACE]", "STREAMING", "TABLE"},
+	{"CREATE", "[OR]", "[REFRESH|REPLACE]", "MATERIALIZED", "VIEW"},
+	{"ALTER|DROP", "STREAMING", "TABLE"},
+	{"ALTER|DROP|SHOW", "MATERIALIZED", "VIEW|VIEWS"},
+	{"SHOW", "STREAMING", "TABLES"},
+	{"SHOW", "CREATE", "STREAMING|MATERIALIZED", "TABLE|VIEW"},
+	{"CREATE|DROP", "FLOW"},
+	{"SHOW", "FLOWS"},
+	{"REFRESH", "[STREAMING|MATERIALIZED]", "TABLE|VIEW"},
+	{"CREATE|ALTER|DROP", "CONNECTION|CREDENTIAL"},
+	{"CREATE", "OR", "REPLACE", "CONNECTION|CREDENTIAL"},
+	{"SHOW", "CONNECTIONS|CREDENTIALS"},
+	{"GRANT|REVOKE", "USAGE", "ON", "CONNECTION|SECRET|CREDENTIAL"},
+	{"BACKUP", "TO"},
+}
+
+// statementOf recognises a statement of ours at the start of the tokens; nil means that the engine gets it.
+func (r *rewriter) statementOf() (Statement, *sqlerr.Error) {
+	switch first := r.tokens[0]; first.word {
+	case wordExplain, wordDescribe, wordDesc:
+		return r.explain()
+	}
+	for _, pattern := range laterStatements {
+		if what, ok := r.opensWith(pattern); ok {
+			return Unsupported{What: what, Pos: r.tokens[0].start}, nil
+		}
+	}
+	if r.isWord(0, "refresh") && r.tokens[1].identifier() { // REFRESH name
+		return Unsupported{What: "REFRESH", Pos: r.tokens[0].start}, nil
+	}
+	if r.isWord(0, "export") && r.tokens[1].is('(') {
+		return Unsupported{What: "EXPORT", Pos: r.tokens[0].start}, nil
+	}
+	if r.tokens[0].word == wordInsert {
+		return r.insertIntoFunction(), nil
+	}
+	return nil, nil
+}
+
+// opensWith matches the tokens against a pattern of laterStatements and returns the words found.
+func (r *rewriter) opensWith(pattern []string) (string, bool) {
+	var found []string
+	i := 0
+	for _, p := range pattern {
+		alternatives := strings.Trim(p, "[]")
+		if t := r.tokens[i]; t.kind == tokenWord && isOneOf(r.text(t), strings.Split(alternatives, "|")...) {
+			found = append(found, strings.ToUpper(r.text(t)))
+			i++
+		} else if p[0] != '[' {
+			return "", false
+		}
+	}
+	return strings.Join(found, " "), true
+}
+
+// explain handles EXPLAIN, DESCRIBE and DESC. Of a plain table they stay MySQL's.
+func (r *rewriter) explain() (Statement, *sqlerr.Error) {
+	x := Explain{Format: "TREE"}
+	i := 1
+	if r.tokens[i].word == wordAnalyze && !r.tokens[i+1].is('.') && r.tokens[i+1].kind != tokenEnd {
+		x.Analyze = true
+		i++
+	}
+	if r.tokens[i].word == wordFormat && r.tokens[i+1].is('=') {
+		format := r.tokens[i+2]
+		x.Format = strings.ToUpper(r.text(format))
+		if x.Format != "TREE" && x.Format != "JSON" {
+			return nil, r.errorAt(format.start, "EXPLAIN has no format '%s', allowed are TREE and JSON", r.text(format))
+		}
+		i += 3
+	}
+	t := r.tokens[i]
+	switch {
+	case t.word == wordSelect, t.word == wordWith, t.word == wordInsert, t.word == wordUpdate, t.word == wordDelete, t.word == wordReplace,
+		t.word == wordTable, t.word == wordValues, t.is('('):
+		x.Pos, x.Query = t.start, r.textFrom(t.start)
+		return x, nil
+	case r.isWord(i, "extended"):
+		switch next := r.tokens[i+1]; {
+		case next.word == wordSelect, next.word == wordWith, next.is('('):
+			return nil, r.errorAt(t.start, "EXPLAIN EXTENDED is not supported").WithHint("EXPLAIN shows everything; leave EXTENDED out")
+		case next.identifier():
+			return Unsupported{What: strings.ToUpper(r.text(r.tokens[0])) + " EXTENDED", Pos: r.tokens[0].start}, nil
+		}
+	}
+	if i > 1 {
+		return nil, r.errorAt(t.start, "a query is missing after EXPLAIN")
+	}
+	call := i
+	wrapped := false
+	if t.word == wordStream {
+		if r.tokens[i+1].is('(') && r.tokens[i+2].named() {
+			call, wrapped = i+2, true
+		} else if r.tokens[i+1].named() {
+			call = i + 1
+		}
+	}
+	if c := r.chainAt(call); c.parts > 0 && r.tokens[c.next].is('(') {
+		return DescribeFunction{Call: r.textFrom(t.start), Pos: t.start}, nil
+	}
+	if wrapped {
+		return nil, r.errorAt(r.tokens[call].start, "DESCRIBE STREAM takes a call of a table function")
+	}
+	return nil, nil
+}
+
+// insertIntoFunction recognises INSERT INTO write_kafka(name => …): a sink. INSERT INTO t (column, …) is no call.
+func (r *rewriter) insertIntoFunction() Statement {
+	i := 1
+	if r.tokens[i].word == wordInto {
+		i++
+	}
+	c := r.chainAt(i)
+	if c.parts == 0 || !r.tokens[c.next].is('(') || !r.tokens[c.next+1].identifier() {
+		return nil
+	}
+	if name := r.chainAt(c.next + 1); name.parts == 0 || !r.tokens[name.next].is(opArrow) {
+		return nil
+	}
+	return Unsupported{What: "INSERT INTO " + r.text(r.tokens[i]) + "(…)", Pos: r.tokens[0].start}
+}
+
+// textFrom returns the original text from a position on, without delimiters and white space at the end.
+func (r *rewriter) textFrom(pos int) string {
+	end := r.tokens[len(r.tokens)-1].start
+	for i := len(r.tokens) - 2; i >= 0 && r.tokens[i].is(';'); i-- {
+		end = r.tokens[i].start
+	}
+	return strings.TrimRight(r.source[pos:end], " \t\r\n")
+}

@@ -1,0 +1,155 @@
+package kafka
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+// hasID reports whether id is one: brokers before 2.8 know none.
+func hasID(id [16]byte) bool { return id != [16]byte{} }
+
+// ask is one partition of a fetch request.
+type ask struct {
+	*partition
+	offset int64
+	bytes  int32
+}
+
+// call is a fetch on its way, or its answer once done is closed.
+type call struct {
+	asks   []ask
+	broker int32
+	done   chan struct{}
+
+	resp *kmsg.FetchResponse
+	err  error
+}
+
+// fetch sends a request for asks, which have one leader. The goroutine that waits for the answer ends when the answer or ctx's end comes; whoever
+// calls fetch waits for done.
+func (l *lane) fetch(ctx context.Context, asks ...ask) *call {
+	c := &call{asks: asks, broker: asks[0].leads().id, done: make(chan struct{})}
+	req := l.request(asks)
+	l.src.stats.requests.Add(1)
+	go func() {
+		defer close(c.done)
+		ctx, cancel := context.WithTimeout(ctx, l.src.cfg.FetchMaxWait+l.src.cfg.RequestTimeout)
+		defer cancel()
+		resp, err := l.client.kgo.Broker(int(c.broker)).Request(ctx, req)
+		if err != nil {
+			c.err = err
+			return
+		}
+		c.resp = resp.(*kmsg.FetchResponse)
+	}()
+	return c
+}
+
+func (l *lane) request(asks []ask) *kmsg.FetchRequest {
+	cfg := &l.src.cfg
+	req := kmsg.NewPtrFetchRequest()
+	req.MaxWaitMillis = int32(cfg.FetchMaxWait / time.Millisecond)
+	req.MinBytes = cfg.FetchMinBytes
+	req.IsolationLevel = int8(l.src.spec.Isolation)
+	req.SessionID, req.SessionEpoch = 0, -1 // no fetch session
+	req.Topics = make([]kmsg.FetchRequestTopic, 0, 1)
+	var total int32
+	var last *topicRef
+	for _, a := range asks {
+		if a.topic != last {
+			last = a.topic
+			t := kmsg.NewFetchRequestTopic()
+			t.Topic, t.TopicID = last.name, last.id // by id from version 13 on, by name before
+			req.Topics = append(req.Topics, t)
+		}
+		p := kmsg.NewFetchRequestTopicPartition()
+		p.Partition = a.number
+		p.CurrentLeaderEpoch = a.leads().epoch
+		p.FetchOffset = a.offset
+		p.PartitionMaxBytes = a.bytes
+		t := &req.Topics[len(req.Topics)-1]
+		t.Partitions = append(t.Partitions, p)
+		total = max(total, a.bytes)
+	}
+	req.MaxBytes = total
+	if len(asks) > 1 {
+		req.MaxBytes = firstFetchBytes
+	}
+	if cfg.FetchMaxBytes > 0 {
+		req.MaxBytes = cfg.FetchMaxBytes
+	}
+	return req
+}
+
+var errLeftOut = errors.New("the broker's answer leaves the partition out")
+
+// answer is the part of a call's answer that is for one ask.
+func (c *call) answer(a *ask) (*kmsg.FetchResponseTopicPartition, error) {
+	if c.err != nil {
+		return nil, c.err
+	}
+	for i := range c.resp.Topics {
+		t := &c.resp.Topics[i]
+		if t.Topic != a.topic.name && (!hasID(t.TopicID) || t.TopicID != a.topic.id) {
+			continue
+		}
+		for j := range t.Partitions {
+			if t.Partitions[j].Partition == a.number {
+				return &t.Partitions[j], nil
+			}
+		}
+	}
+	return nil, errLeftOut
+}
+
+// pace sizes the fetches of a task: small at first when few rows are wanted, doubling while the lane waits for answers longer than it works on them,
+// and no larger than what is left of the task.
+type pace struct {
+	size  int32
+	fixed bool // the user gave the size
+	cap   int32
+}
+
+func newPace(cfg *Config, limit int64) pace {
+	if cfg.PartitionMaxBytes > 0 {
+		return pace{size: cfg.PartitionMaxBytes, fixed: true, cap: cfg.PartitionMaxBytes}
+	}
+	if limit >= 0 && limit <= smallLimit {
+		return pace{size: firstFetchBytesLimit, cap: maxFetchBytes}
+	}
+	return pace{size: firstFetchBytes, cap: maxFetchBytes}
+}
+
+// observe notes an answer of got bytes that the lane waited for, and for how long it worked on the one before.
+func (p *pace) observe(got int, waited, worked time.Duration) {
+	if !p.fixed && waited > worked && got > int(p.size)/2 {
+		p.size = min(2*p.size, p.cap)
+	}
+}
+
+// grow makes room for a batch that does not fit; it reports false when it cannot be made.
+func (p *pace) grow() bool {
+	const most = 1 << 30
+	if p.size >= most {
+		return false
+	}
+	p.size = min(2*p.size, most)
+	p.cap = max(p.cap, p.size)
+	return true
+}
+
+// next is the size for a fetch with left offsets to go, of which each took perOffset bytes so far.
+func (p *pace) next(left int64, perOffset float64) int32 {
+	if p.fixed || perOffset <= 0 {
+		return p.size
+	}
+	const least = 16 << 10
+	want := float64(left)*perOffset*1.25 + least
+	if want < float64(p.size) {
+		return int32(want)
+	}
+	return p.size
+}

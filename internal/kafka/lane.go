@@ -1,0 +1,262 @@
+package kafka
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"millrace/internal/scan"
+	"millrace/internal/sqlerr"
+)
+
+// lane reads splits one after the other, with a client and a Sink of its own. One goroutine runs it; a second one waits for the fetch ahead.
+type lane struct {
+	src    *source
+	number int
+	sink   scan.Sink
+	parser *parser
+	client *client // nil until there is work
+	size   int32   // of fetches, as learned on the task before
+
+	fetched, offsets float64 // bytes and offsets so far
+}
+
+func newLane(s *source, number int, sink scan.Sink) *lane {
+	return &lane{
+		src: s, number: number, sink: sink,
+		parser: newParser(s.req.Fields, s.names, s.spec.Isolation, &s.cfg, s.req.Bounds, sink),
+	}
+}
+
+func (l *lane) close() {
+	l.parser.close()
+	if l.client != nil {
+		l.src.cluster.group.release(l.client)
+	}
+}
+
+// run reads until nothing is left to take or to steal.
+func (l *lane) run(ctx context.Context) error {
+	s := l.src
+	for {
+		if err := ctx.Err(); err != nil {
+			return context.Cause(ctx)
+		}
+		u, ok := s.work.take(s.perOffset(), l.worthStealing())
+		if !ok {
+			break
+		}
+		if l.client == nil {
+			if err := l.connect(ctx); err != nil {
+				return err
+			}
+		}
+		alone := u.tasks
+		if u.together {
+			var err error
+			if alone, err = l.readTogether(ctx, u.tasks); err != nil {
+				return err
+			}
+		}
+		for _, t := range alone {
+			if err := l.read(ctx, t); err != nil {
+				return err
+			}
+			l.done(t)
+		}
+	}
+	if err := l.parser.flush(ctx); err != nil {
+		return err
+	}
+	return l.sink.Finish(ctx)
+}
+
+// connect borrows a client. Where the cap on connections is reached a lane shares one.
+func (l *lane) connect(ctx context.Context) error {
+	g := l.src.cluster.group
+	var err error
+	if l.client, err = g.laneClient(); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, l.src.cfg.ConnectTimeout)
+	defer cancel()
+	return l.client.connect(ctx, l.src.cfg)
+}
+
+// perOffset is the number of bytes that an offset took so far in this scan.
+func (s *source) perOffset() float64 {
+	done := s.stats.offsetsDone.Load()
+	if done == 0 {
+		return 0
+	}
+	return float64(s.stats.fetched.Load()) / float64(done)
+}
+
+// worthStealing is the number of bytes of which half is worth another fetch.
+func (l *lane) worthStealing() int64 {
+	if n := l.src.cfg.PartitionMaxBytes; n > 0 {
+		return 4 * int64(n)
+	}
+	return 4 * firstFetchBytes
+}
+
+func (l *lane) done(t *task) {
+	l.src.work.finished(t)
+	l.src.stats.splitsDone.Add(1)
+}
+
+// read reads one task to its end. While it parses an answer the next fetch is on its way.
+func (l *lane) read(ctx context.Context, t *task) error {
+	ctx, cancel := context.WithCancel(ctx)
+	var pending *call
+	defer func() {
+		cancel()
+		if pending != nil {
+			<-pending.done
+		}
+	}()
+	var (
+		s       = l.src
+		next    = t.next
+		pace    = newPace(&s.cfg, s.req.Limit)
+		trouble = trouble{lane: l, task: t}
+		empties = 0 // answers in a row that prove a gap up to the end
+		worked  time.Duration
+	)
+	for {
+		end := t.bound()
+		if next >= end {
+			return nil
+		}
+		if pending == nil {
+			pending = l.fetch(ctx, ask{t.partition, next, pace.next(end-next, s.perOffset())})
+		}
+		began := time.Now()
+		<-pending.done
+		call := pending
+		pending = nil
+		waited := time.Since(began)
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		p, err := call.answer(&call.asks[0])
+		if err == nil && call.resp.ErrorCode != 0 {
+			err = kerr.ErrorForCode(call.resp.ErrorCode)
+		}
+		if err != nil {
+			if err := trouble.request(ctx, call.broker, next, err); err != nil {
+				return err
+			}
+			continue
+		}
+		if p.ErrorCode != 0 {
+			if next, err = trouble.code(ctx, call.broker, next, p); err != nil {
+				return err
+			}
+			continue
+		}
+		to, err := position(p.RecordBatches, next)
+		if err != nil {
+			return l.parseError(t, err)
+		}
+		s.stats.fetched.Add(int64(len(p.RecordBatches)))
+		if to == next {
+			switch bound := logEnd(p, s.spec.Isolation); {
+			case len(p.RecordBatches) > 0:
+				if !pace.grow() || trouble.stuck() {
+					return sqlerr.New(sqlerr.KafkaCorrupt, "partition %d of topic '%s' at offset %d: the broker's answer of %d bytes holds no batch at or after the offset",
+						t.number, t.topic.name, next, len(p.RecordBatches))
+				}
+			case bound >= end && call.resp.ThrottleMillis == 0:
+				t.touch(next)
+				if empties++; empties == 2 { // compaction left nothing up to the end
+					l.passed(t, next, end)
+					return nil
+				}
+			case bound < end:
+				if next, err = trouble.short(ctx, next, end, bound); err != nil {
+					return err
+				}
+			}
+			continue
+		}
+		empties = 0
+		trouble.reset()
+		t.touch(next)
+		end = t.claim(to)
+		pace.observe(len(p.RecordBatches), waited, worked)
+		if to < end && !l.lastNeeded() {
+			pending = l.fetch(ctx, ask{t.partition, to, pace.next(end-to, s.perOffset())})
+		}
+		began = time.Now()
+		if err := l.parse(ctx, t, p, next, min(to, end)); err != nil {
+			return err
+		}
+		worked = time.Since(began)
+		next = to
+	}
+}
+
+// lastNeeded reports whether the rows so far may be all that are wanted, so that fetching ahead would be in vain.
+func (l *lane) lastNeeded() bool {
+	limit := l.src.req.Limit
+	return limit >= 0 && limit <= smallLimit
+}
+
+// parse pushes the records in [from, to) of an answer.
+func (l *lane) parse(ctx context.Context, t *task, p *kmsg.FetchResponseTopicPartition, from, to int64) error {
+	var aborted aborts
+	if l.src.spec.Isolation == ReadCommitted {
+		aborted = abortsOf(p.AbortedTransactions)
+	}
+	err := l.parser.parse(ctx, t.at, p.RecordBatches, from, to, aborted)
+	if err == nil {
+		err = l.parser.detach(ctx)
+	}
+	if err != nil {
+		return l.parseError(t, err)
+	}
+	if l.lastNeeded() { // the first rows are to be seen at once
+		if err := l.parser.flush(ctx); err != nil {
+			return err
+		}
+	}
+	l.passed(t, from, to)
+	return nil
+}
+
+// passed notes that the offsets [from, to) need no more reading.
+func (l *lane) passed(_ *task, from, to int64) {
+	c, p := &l.src.stats, &l.parser.stats
+	c.offsetsDone.Add(to - from)
+	c.records.Add(p.records)
+	c.batches.Add(p.batches)
+	c.skipped.Add(p.skipped)
+	c.counted.Add(p.counted)
+	c.decoded.Add(p.decoded)
+	*p = parserStats{}
+}
+
+// parseError names the partition of what parse found wrong; what a Sink returned passes through.
+func (l *lane) parseError(t *task, err error) error {
+	bad, ok := err.(*corruptError) //nolint:errorlint // parse wraps nothing around it
+	if !ok {
+		return err
+	}
+	where := fmt.Sprintf("partition %d of topic '%s' at offset %d", t.number, t.topic.name, bad.offset)
+	if isTooLarge(bad.err) {
+		return sqlerr.New(sqlerr.KafkaBatchTooLarge, "%s: %w", where, bad.err).WithHint("The limit follows --memory-limit.")
+	}
+	return sqlerr.New(sqlerr.KafkaCorrupt, "%s: %w", where, bad.err)
+}
+
+// logEnd is the offset up to which the broker would have answered.
+func logEnd(p *kmsg.FetchResponseTopicPartition, iso Isolation) int64 {
+	if iso == ReadCommitted && p.LastStableOffset >= 0 {
+		return p.LastStableOffset
+	}
+	return p.HighWatermark
+}

@@ -64,18 +64,11 @@ func (x *Extractor) gatherText(rec []byte, i int, v Value) (text []byte, null, a
 
 // appendElements appends what x finds in each element of array, a valid JSON text, with a comma behind each.
 func (x *Extractor) appendElements(dst, array []byte) (_ []byte, ambiguous bool) {
-	p := skipBlanks(array, 1)
-	for array[p] != ']' {
-		x.rec, x.depth = array, 0
-		end := x.skip(p)
-		if dst, ambiguous = x.appendFound(dst, array[p:end]); ambiguous {
+	for element := range Elements(array) {
+		if dst, ambiguous = x.appendFound(dst, element); ambiguous {
 			return dst, true
 		}
-		if p = skipBlanks(array, end); array[p] == ',' {
-			p = skipBlanks(array, p+1)
-		}
 	}
-	x.rec = nil
 	return dst, false
 }
 

@@ -1,0 +1,117 @@
+package functions
+
+import "millrace/planner/expr"
+
+const (
+	groupOperators = "Operators"
+	groupJSON      = "JSON"
+	groupTime      = "Time"
+	groupBytes     = "Bytes and text"
+	groupKafka     = "Kafka"
+)
+
+// table is all functions there are. Sentences end with a full stop, examples run in the tests.
+var table = []Function{
+	{
+		Name: "millrace_cast", Group: groupOperators, Internal: true,
+		Args: "(x, 'TYPE')", Returns: "TYPE", Doc: "What `x::TYPE` becomes.",
+		Example: "millrace_cast('12', 'BIGINT') + 1", Result: "13",
+		least: 2, most: 2, build: buildCast(false),
+	},
+	{
+		Name: "millrace_try_cast", Group: groupOperators, Internal: true,
+		Args: "(x, 'TYPE')", Returns: "TYPE", Doc: "What `x ?:: TYPE` and `try_cast(x AS TYPE)` become.",
+		Example: "millrace_try_cast('twelve', 'BIGINT')", Result: "NULL",
+		least: 2, most: 2, build: buildCast(true),
+	},
+	{
+		Name: "millrace_path", Group: groupOperators, Internal: true,
+		Args: "(x, 'PATH')", Returns: "STRING, or JSON of JSON", Doc: "What `x:PATH` becomes.",
+		Example: "millrace_path('{\"a\":{\"b\":[1,2.50]}}', 'a.b[1]')", Result: "2.50",
+		least: 2, most: 2, build: buildPath,
+	},
+	{
+		Name: "get_json_object", Group: groupJSON,
+		Args: "(json STRING, path STRING)", Returns: "STRING",
+		Doc: "Takes a part out of JSON text; the path is `$` and then `.name`, `['name']`, `[0]` or `[*]`, names match exactly. NULL when there is no such part, when it is null, or when the text " +
+			"is not JSON. A path that cannot be read is an error.",
+		Example: `get_json_object('{"items":[{"sku":"a"},{"sku":"b"}]}', '$.items[*].sku')`, Result: `["a","b"]`,
+		least: 2, most: 2, build: buildGetJSONObject,
+	},
+	{
+		Name: "map", Group: groupJSON,
+		Args: "(key, value, …)", Returns: "STRING",
+		Doc:     "The text of a JSON object, for options that take one. A NULL key, or the same key twice, is an error.",
+		Example: "map('client.id', 'report', 'fetch.min.bytes', 1)", Result: `{"client.id":"report","fetch.min.bytes":1}`,
+		least: 0, most: -1, build: buildMap,
+	},
+	{
+		Name: "to_timestamp", Group: groupTime,
+		Args: "(x [, format STRING])", Returns: "TIMESTAMP",
+		Doc: "Without a format the same as `x::TIMESTAMP`: text is read as a date with an optional time and zone (UTC when there is none), a number as seconds since 1970. " +
+			"A format has the letters below. A value that does not fit, or a format that cannot be read, is an error.",
+		Example: "to_timestamp('31.12.2025 23:59', 'dd.MM.yyyy HH:mm')", Result: "2025-12-31 23:59:00",
+		least: 1, most: 2, build: buildToTimestamp(false),
+	},
+	{
+		Name: "try_to_timestamp", Group: groupTime,
+		Args: "(x [, format STRING])", Returns: "TIMESTAMP",
+		Doc:     "As to_timestamp, with NULL for a value that does not fit. A format that cannot be read is still an error.",
+		Example: "try_to_timestamp('yesterday')", Result: "NULL",
+		least: 1, most: 2, build: buildToTimestamp(true),
+	},
+	{
+		Name: "timestamp_seconds", Group: groupTime,
+		Args: "(seconds DECIMAL)", Returns: "TIMESTAMP", Doc: "The time so many seconds after 1970-01-01 00:00:00 UTC, with up to six digits behind the point.",
+		Example: "timestamp_seconds(1700000000.25)", Result: "2023-11-14 22:13:20.25",
+		least: 1, most: 1, build: buildTimestampSeconds,
+	},
+	{
+		Name: "timestamp_millis", Group: groupTime,
+		Args: "(milliseconds BIGINT)", Returns: "TIMESTAMP", Doc: "The time so many milliseconds after 1970-01-01 00:00:00 UTC.",
+		Example: "timestamp_millis(1700000000123)", Result: "2023-11-14 22:13:20.123",
+		least: 1, most: 1, build: strict(timestampType, []expr.Kind{expr.BigInt}, timestampOf(1000)),
+	},
+	{
+		Name: "timestamp_micros", Group: groupTime,
+		Args: "(microseconds BIGINT)", Returns: "TIMESTAMP", Doc: "The time so many microseconds after 1970-01-01 00:00:00 UTC.",
+		Example: "timestamp_micros(1700000000123456)", Result: "2023-11-14 22:13:20.123456",
+		least: 1, most: 1, build: strict(timestampType, []expr.Kind{expr.BigInt}, timestampOf(1)),
+	},
+	{
+		Name: "unix_millis", Group: groupTime,
+		Args: "(t TIMESTAMP)", Returns: "BIGINT", Doc: "Milliseconds since 1970-01-01 00:00:00 UTC, rounded down.",
+		Example: "unix_millis(timestamp '2023-11-14 22:13:20.123456')", Result: "1700000000123",
+		least: 1, most: 1, build: strict(expr.Type{Kind: expr.BigInt}, []expr.Kind{expr.Timestamp}, unixMillis),
+	},
+	{
+		Name: "date_trunc", Group: groupTime,
+		Args: "(unit STRING, t TIMESTAMP)", Returns: "TIMESTAMP",
+		Doc:     "The beginning of the unit that t lies in: YEAR, QUARTER, MONTH, WEEK (from Monday), DAY, HOUR, MINUTE, SECOND, MILLISECOND, MICROSECOND, in any case. NULL for another unit.",
+		Example: "date_trunc('WEEK', '2026-03-05 10:20:30')", Result: "2026-03-02 00:00:00",
+		least: 2, most: 2, build: strict(timestampType, []expr.Kind{expr.String, expr.Timestamp}, dateTrunc),
+	},
+	{
+		Name: "decode", Group: groupBytes,
+		Args: "(bytes BINARY, charset STRING)", Returns: "STRING",
+		Doc:     "Reads bytes as text in US-ASCII, ISO-8859-1, UTF-8, UTF-16BE, UTF-16LE or UTF-16 (big-endian unless a byte order mark says otherwise). Bytes that are no text in it are an error; `x::STRING` replaces them instead.",
+		Example: "decode(x'e4', 'ISO-8859-1')", Result: "ä",
+		least: 2, most: 2, build: strict(expr.Type{Kind: expr.String}, []expr.Kind{expr.Binary, expr.String}, decode),
+	},
+	{
+		Name: "encode", Group: groupBytes,
+		Args: "(text STRING, charset STRING)", Returns: "BINARY",
+		Doc:     "The bytes of a text in a character set of decode (UTF-16 gets a big-endian byte order mark). A character that the set does not have is an error.",
+		Example: "hex(encode('ä', 'UTF-16LE'))", Result: "E400",
+		least: 2, most: 2, build: strict(expr.Type{Kind: expr.Binary}, []expr.Kind{expr.String, expr.String}, encode),
+	},
+	{
+		Name: "header", Group: groupKafka,
+		Args: "(headers JSON, key STRING)", Returns: "BINARY",
+		Doc:     "The bytes of the first Kafka header with that key; NULL when there is none or it is null.",
+		Example: `header('[{"key":"trace","value":"4bf9"}]', 'trace')`, Result: "4bf9",
+		least: 2, most: 2, build: strict(expr.Type{Kind: expr.Binary}, []expr.Kind{expr.JSON, expr.String}, header),
+	},
+}
+
+var timestampType = expr.Type{Kind: expr.Timestamp}

@@ -88,6 +88,8 @@ func direct(typ sql.Type, kind column.Type) (column.Type, bool) {
 		return kind, types.IsBinaryType(typ)
 	case column.Text:
 		return kind, types.IsTextOnly(typ)
+	case column.JSON:
+		return kind, types.IsJSON(typ)
 	case column.Timestamp:
 		return kind, types.IsDatetimeType(typ) && typ.(interface{ Precision() int }).Precision() == int(kind.Scale)
 	default:

@@ -14,6 +14,7 @@ import (
 	"millrace/internal/column"
 	"millrace/internal/ops"
 	"millrace/internal/scan"
+	"millrace/planner/expr"
 )
 
 // WarningCode is MySQL's ER_UNKNOWN_ERROR, under which servers report what has no number of its own: the code of the warnings
@@ -274,7 +275,7 @@ func (r *rowBuilder) value(c *rowColumn, v *column.Vector, i int) any {
 		}
 		return c.last
 	case asJSON:
-		return types.NewLazyJSONDocument(r.own(v.View(i)))
+		return expr.JSONText(r.own(v.View(i)))
 	case asTime:
 		if x := v.Int[i]; c.last == nil || x != c.lastInt {
 			c.lastInt = x

@@ -1,0 +1,302 @@
+package readkafka
+
+import (
+	"strings"
+	"sync/atomic"
+
+	"github.com/dolthub/go-mysql-server/sql"
+	"github.com/dolthub/go-mysql-server/sql/expression"
+	"github.com/dolthub/go-mysql-server/sql/transform"
+
+	"millrace/internal/kafka"
+	"millrace/internal/option"
+	"millrace/internal/scan"
+	"millrace/internal/sqlerr"
+	"millrace/planner"
+)
+
+// Name is the name of the function in SQL.
+const Name = "read_kafka"
+
+// NamedFlag is the first argument of a call whose arguments are named; names and values follow in turn.
+const NamedFlag = "#named"
+
+// Privilege is the dynamic privilege that a user needs to call the function.
+const Privilege = "KAFKA_READ"
+
+// Env is what the server gives every call.
+type Env struct {
+	ArgsEnv
+	// Pool holds the connections. It outlives the nodes.
+	Pool *kafka.Pool
+}
+
+// Node is a call of read_kafka in a plan. It is immutable.
+type Node struct {
+	env  Env
+	db   sql.Database
+	args []sql.Expression
+	// bound are the arguments, when all were known at planning; nil with a parameter or a user variable.
+	bound  *Args
+	layout layout
+	// undecided is set while an argument that decides the columns is a parameter without a value.
+	undecided bool
+	// warned is shared by the copies of a call: its warnings are shown once in a statement.
+	warned *atomic.Bool
+}
+
+var (
+	_ planner.Table                = (*Node)(nil)
+	_ sql.ExecSourceRel            = (*Node)(nil)
+	_ sql.AuthorizationCheckerNode = (*Node)(nil)
+)
+
+// New is the function to register as Name with the engine's provider of table functions.
+func New(env Env) sql.TableFunction { return &Node{env: env} }
+
+// NewInstance implements sql.TableFunction: a call with its arguments.
+func (n *Node) NewInstance(ctx *sql.Context, db sql.Database, args []sql.Expression) (sql.Node, error) {
+	call := &Node{env: n.env, db: db, args: args, warned: new(atomic.Bool)}
+	names, err := call.names(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := call.decide(ctx, names); err != nil {
+		return nil, err
+	}
+	if !constant(args) {
+		return call, nil
+	}
+	call.bound, err = call.bind(ctx)
+	return call, err
+}
+
+// names checks the form of the call and the names of its arguments, which come before their values.
+func (n *Node) names(ctx *sql.Context) ([]string, error) {
+	if len(n.args) == 0 {
+		return nil, nil
+	}
+	if first, ok := text(ctx, n.args[0]); !ok || first != NamedFlag || len(n.args)%2 == 0 {
+		return nil, sqlerr.New(sqlerr.OptionInvalid, "the arguments of '%s' have no names", Name).
+			WithHint("write %s(bootstrapServers => 'broker:9092', subscribe => 'topic')", Name)
+	}
+	var names []string
+	for i := 1; i < len(n.args); i += 2 {
+		name, ok := text(ctx, n.args[i])
+		if !ok {
+			return nil, sqlerr.New(sqlerr.OptionInvalid, "the name of an argument of '%s' must be written out, found %s", Name, n.args[i])
+		}
+		if err := CheckName(name); err != nil {
+			return nil, err
+		}
+		names = append(names, name)
+	}
+	return names, nil
+}
+
+// text is the value of a text literal.
+func text(ctx *sql.Context, e sql.Expression) (string, bool) {
+	l, ok := e.(*expression.Literal)
+	if !ok {
+		return "", false
+	}
+	v, err := sql.UnwrapAny(ctx, l.Value())
+	s, isText := v.(string)
+	return s, err == nil && isText
+}
+
+// decide fixes the columns. While that takes a parameter that has no value, all columns are offered, so that the statement can be
+// prepared whatever it selects.
+func (n *Node) decide(ctx *sql.Context, names []string) error {
+	for i, name := range names {
+		if DecidesColumns(name) && hasParameter(n.args[2+2*i]) {
+			n.undecided = true
+		}
+	}
+	o := Arguments.Lookup("includeHeaders")
+	headers := n.undecided
+	for i, name := range names {
+		value := n.args[2+2*i]
+		if a := Arguments.Lookup(name); a == nil || a != o || hasParameter(value) {
+			continue
+		}
+		v, err := n.value(ctx, value)
+		if err != nil {
+			return err
+		}
+		bound, err := Arguments.Bind([]option.Pair{{Name: name, Value: v}}, false)
+		if err != nil {
+			return err
+		}
+		headers = bound.Bool(o.Name)
+	}
+	payload := false
+	for _, name := range names {
+		payload = payload || strings.EqualFold(name, "data_format") || strings.EqualFold(name, "dataFormat")
+	}
+	n.layout = newLayout(n.databaseName(), headers, payload)
+	return nil
+}
+
+func (n *Node) databaseName() string {
+	if n.db == nil {
+		return ""
+	}
+	return n.db.Name()
+}
+
+// hasParameter reports whether e holds a ? without a value.
+func hasParameter(e sql.Expression) bool {
+	return transform.InspectExpr(nil, e, func(_ *sql.Context, e sql.Expression) bool {
+		_, ok := e.(*expression.BindVar)
+		return ok
+	})
+}
+
+// constant reports whether the arguments have the same value whenever they are evaluated: their errors can be told at once.
+func constant(args []sql.Expression) bool {
+	for _, e := range args {
+		if transform.InspectExpr(nil, e, func(_ *sql.Context, e sql.Expression) bool {
+			switch e.(type) {
+			case *expression.BindVar, *expression.UserVar, *expression.SystemVar, *expression.ProcedureParam:
+				return true
+			}
+			return !e.Resolved()
+		}) {
+			return false
+		}
+	}
+	return true
+}
+
+// bind evaluates the arguments.
+func (n *Node) bind(ctx *sql.Context) (*Args, error) {
+	var pairs []option.Pair
+	for i := 1; i < len(n.args); i += 2 {
+		name, _ := text(ctx, n.args[i])
+		v, err := n.value(ctx, n.args[i+1])
+		if err != nil {
+			return nil, err
+		}
+		pairs = append(pairs, option.Pair{Name: name, Value: v})
+	}
+	args, err := Bind(pairs, n.env.ArgsEnv)
+	if err != nil {
+		return nil, err
+	}
+	if args.Stream {
+		return nil, sqlerr.New(sqlerr.NotSupported, "'STREAM %s' is not supported yet", Name).
+			WithHint("without STREAM, %s reads what the topics hold now", Name)
+	}
+	return args, nil
+}
+
+func (n *Node) value(ctx *sql.Context, e sql.Expression) (any, error) {
+	v, err := e.Eval(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	return sql.UnwrapAny(ctx, v)
+}
+
+// SchemaDecided reports whether the columns are known. They are not while PREPARE has no value for a parameter that decides them.
+func (n *Node) SchemaDecided() bool { return !n.undecided }
+
+// Args gives the arguments, evaluated now when they were not known before.
+func (n *Node) Args(ctx *sql.Context) (*Args, error) {
+	if n.bound != nil {
+		return n.bound, nil
+	}
+	return n.bind(ctx)
+}
+
+// CheckAuth implements sql.AuthorizationCheckerNode: the engine itself lets everybody call a table function.
+func (n *Node) CheckAuth(ctx *sql.Context, checker sql.PrivilegedOperationChecker) bool {
+	return checker.UserHasPrivileges(ctx, sql.NewDynamicPrivilegedOperation(Privilege))
+}
+
+// Fields implements planner.Table.
+func (n *Node) Fields() []scan.Field { return n.layout.fields }
+
+// Open implements planner.Table.
+func (n *Node) Open(ctx *sql.Context, req scan.Request) (scan.Source, error) {
+	args, err := n.Args(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if n.warned.CompareAndSwap(false, true) {
+		for _, w := range args.Warnings {
+			ctx.Warn(planner.WarningCode, "%s", w)
+		}
+	}
+	cluster, err := n.env.Pool.Cluster(ctx, args.Cluster)
+	if err != nil {
+		return nil, err
+	}
+	return cluster.Plan(ctx, args.Spec, req)
+}
+
+// Describe implements planner.Table.
+func (n *Node) Describe(ctx *sql.Context) []string {
+	args, err := n.Args(ctx)
+	if err != nil {
+		return []string{"arguments: not known yet"}
+	}
+	var lines []string
+	for _, s := range args.Settings() {
+		lines = append(lines, s.Name+": "+s.Value)
+	}
+	return lines
+}
+
+// RowIter implements sql.ExecSourceRel: the call as it runs when nothing is pushed into it.
+func (n *Node) RowIter(ctx *sql.Context, _ sql.Row) (sql.RowIter, error) {
+	return planner.FullScan(ctx, n)
+}
+
+// Schema implements sql.Node.
+func (n *Node) Schema(*sql.Context) sql.Schema { return n.layout.schema }
+
+// Resolved implements sql.Node.
+func (n *Node) Resolved() bool { return expression.ExpressionsResolved(n.args...) }
+
+// IsReadOnly implements sql.Node.
+func (n *Node) IsReadOnly() bool { return true }
+
+// Children implements sql.Node.
+func (n *Node) Children() []sql.Node { return nil }
+
+// WithChildren implements sql.Node.
+func (n *Node) WithChildren(_ *sql.Context, children ...sql.Node) (sql.Node, error) {
+	if len(children) != 0 {
+		return nil, sql.ErrInvalidChildrenNumber.New(n, len(children), 0)
+	}
+	return n, nil
+}
+
+// Expressions implements sql.Expressioner.
+func (n *Node) Expressions() []sql.Expression { return n.args }
+
+// WithExpressions implements sql.Expressioner.
+func (n *Node) WithExpressions(ctx *sql.Context, args ...sql.Expression) (sql.Node, error) {
+	if len(args) != len(n.args) {
+		return nil, sql.ErrInvalidChildrenNumber.New(n, len(args), len(n.args))
+	}
+	return n.NewInstance(ctx, n.db, args)
+}
+
+// Name implements sql.Nameable.
+func (n *Node) Name() string { return Name }
+
+// Database implements sql.Databaser.
+func (n *Node) Database() sql.Database { return n.db }
+
+// WithDatabase implements sql.Databaser.
+func (n *Node) WithDatabase(db sql.Database) (sql.Node, error) {
+	c := *n
+	c.db = db
+	return &c, nil
+}
+
+// String implements sql.Node. It shows no argument: some are secret.
+func (n *Node) String() string { return Name }

@@ -33,21 +33,27 @@ func Date(b []byte) (days int64, fault Fault) {
 // ±h[h], ±hh:mm[:ss], ±hhmm or the name of a region. The result is in microseconds since 1970-01-01 UTC; digits of the fraction beyond the sixth
 // are cut off. zone reports whether a zone was given; without one the time is taken as UTC.
 func Timestamp(b []byte) (micros int64, zone bool, fault Fault) {
-	b = trim(b)
-	days, p, fault := date(b)
-	if fault != OK {
-		return 0, false, fault
-	}
-	micros = days * dayMicros
-	if p < len(b) {
-		if micros, _, zone, fault = timeAndZone(b, p, days); fault != OK {
-			return 0, false, fault
-		}
-	}
-	if !InTimestampRange(micros) {
+	_, micros, zone, fault = timestamp(b)
+	if fault == OK && !InTimestampRange(micros) {
 		return 0, false, Overflow
 	}
-	return micros, zone, OK
+	return micros, zone, fault
+}
+
+// WallClock is Timestamp for TIMESTAMP_NTZ: a zone is checked and dropped, the time stays as written.
+func WallClock(b []byte) (micros int64, fault Fault) {
+	micros, _, _, fault = timestamp(b)
+	return micros, fault
+}
+
+// timestamp gives the time as written and as an instant, which may lie out of range.
+func timestamp(b []byte) (clock, instant int64, zone bool, fault Fault) {
+	b = trim(b)
+	days, p, fault := date(b)
+	if fault != OK || p == len(b) {
+		return days * dayMicros, days * dayMicros, false, fault
+	}
+	return timeAndZone(b, p, days)
 }
 
 // digits reads at most most digits at p.
@@ -93,7 +99,7 @@ func date(b []byte) (days int64, next int, fault Fault) {
 }
 
 // timeAndZone reads the time at p, which is behind a date.
-func timeAndZone(b []byte, p int, days int64) (micros int64, next int, zone bool, fault Fault) {
+func timeAndZone(b []byte, p int, days int64) (clock, instant int64, zone bool, fault Fault) {
 	switch b[p] {
 	case 'T', 't':
 		p++
@@ -133,25 +139,25 @@ func timeAndZone(b []byte, p int, days int64) (micros int64, next int, zone bool
 			}
 		}
 	}
-	micros = days*dayMicros + int64(hour*3600+minute*60+second)*1e6 + int64(fraction)
+	clock = days*dayMicros + int64(hour*3600+minute*60+second)*1e6 + int64(fraction)
 	for p < len(b) && b[p] == ' ' {
 		p++
 	}
 	if p == len(b) {
-		return micros, p, false, OK
+		return clock, clock, false, OK
 	}
 	if (b[p] == 'Z' || b[p] == 'z') && p+1 == len(b) {
-		return micros, p + 1, true, OK
+		return clock, clock, true, OK
 	}
 	offset, ok := zoneOffset(b[p:])
 	if ok {
-		return micros - offset, len(b), true, OK
+		return clock, clock - offset, true, OK
 	}
-	micros, ok = inRegion(b[p:], micros)
+	instant, ok = inRegion(b[p:], clock)
 	if !ok {
 		return 0, 0, false, Syntax
 	}
-	return micros, len(b), true, OK
+	return clock, instant, true, OK
 }
 
 // zoneOffset reads ±h[h], ±hh:mm[:ss] or ±hhmm, in microseconds.

@@ -2,6 +2,7 @@ package expr
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/dolthub/go-mysql-server/sql"
 
@@ -27,7 +28,10 @@ var (
 func NewCast(ctx *sql.Context, arg sql.Expression, to Type, try bool) (*Cast, error) {
 	c := &Cast{arg: arg, to: to, try: try, engine: to.Engine()}
 	if arg.Resolved() {
-		if from := sourceOf(arg.Type(ctx)); !from.castable(to.Kind) {
+		t := arg.Type(ctx)
+		if from := sourceOf(t); from == fromOther && to.Kind != String {
+			return nil, sqlerr.New(sqlerr.BadValue, "cannot cast %s to %s", strings.ToUpper(t.String()), to)
+		} else if !from.castable(to.Kind) {
 			return nil, notCastable(from, to)
 		}
 	}

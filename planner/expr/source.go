@@ -31,6 +31,8 @@ func sourceOf(t sql.Type) source {
 	switch {
 	case t == nil, types.IsNullType(t), types.IsDeferredType(t):
 		return fromNull
+	case types.IsJSON(t): // before IsBinaryType, which takes JSON for binary
+		return fromJSON
 	case types.IsBinaryType(t):
 		return fromBinary
 	case types.IsEnum(t), types.IsSet(t), types.IsYear(t), types.IsBit(t), types.IsTime(t), types.IsTimespan(t):
@@ -51,8 +53,6 @@ func sourceOf(t sql.Type) source {
 		return fromApproximate
 	case types.IsDecimal(t):
 		return fromDecimal
-	case types.IsJSON(t):
-		return fromJSON
 	default:
 		return fromOther
 	}

@@ -124,7 +124,8 @@ func (t Type) Engine() sql.Type {
 	}
 }
 
-// Column is the type of the result in column batches. ok is false for types that batches do not have: TINYINT, SMALLINT and FLOAT.
+// Column is the type of the result in column batches. ok is false for types that batches do not have: TINYINT, SMALLINT, FLOAT, and TIMESTAMP_NTZ, which reads
+// text in another way than TIMESTAMP.
 func (t Type) Column() (_ column.Type, ok bool) {
 	switch t.Kind {
 	case String:
@@ -139,7 +140,7 @@ func (t Type) Column() (_ column.Type, ok bool) {
 		return column.Type{Kind: column.Decimal, Precision: t.Precision, Scale: t.Scale}, true
 	case Boolean:
 		return column.Type{Kind: column.Bool}, true
-	case Timestamp, TimestampNTZ:
+	case Timestamp:
 		return column.Type{Kind: column.Timestamp, Scale: 6}, true
 	case Date:
 		return column.Type{Kind: column.Date}, true

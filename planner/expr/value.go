@@ -122,8 +122,11 @@ func parse(b []byte, t Type) (any, convert.Fault) {
 			return int8(1), fault
 		}
 		return int8(0), fault
-	case Timestamp, TimestampNTZ:
+	case Timestamp:
 		micros, _, fault := convert.Timestamp(b)
+		return time.UnixMicro(micros).UTC(), fault
+	case TimestampNTZ:
+		micros, fault := convert.WallClock(b)
 		return time.UnixMicro(micros).UTC(), fault
 	case Date:
 		days, fault := convert.Date(b)

@@ -46,6 +46,17 @@ func (l *lane) bind(e Expr) evaluator {
 	return m
 }
 
+// bindHeld makes an evaluator whose vector stays as it is until the next batch, so that others may point into it.
+func (l *lane) bindHeld(e Expr) evaluator {
+	x := l.bind(e)
+	if _, ok := x.(*memo); ok || len(e.operands()) == 0 {
+		return x
+	}
+	m := &memo{x: x, lane: l}
+	l.memos[e.String()] = m
+	return m
+}
+
 // worthSharing: a column or constant costs nothing, and conditions choose rows instead of making values.
 func worthSharing(e Expr) bool {
 	return len(e.operands()) > 0 && e.Type().Kind != column.Bool

@@ -149,7 +149,11 @@ func TestErrorAfterRowsLeavesConnectionUsable(t *testing.T) {
 // Payloads of a multiple of 16 MB - 1 end with an empty packet, and a value's length takes 9 bytes from 16 MB.
 func TestPayloadsAroundSixteenMegabytes(t *testing.T) {
 	inAllModes(t, func(t *testing.T, s *testServer, db *sql.DB) {
-		for _, n := range []int{maxPayload - 10, maxPayload - 5, maxPayload - 4, maxPayload - 3, maxPayload, maxPayload + 1, 2*maxPayload - 10, 2*maxPayload - 9, 2*maxPayload - 8, 34 << 20} {
+		sizes := []int{maxPayload - 4, 34 << 20}
+		if t.Name() == "TestPayloadsAroundSixteenMegabytes/plain" {
+			sizes = []int{maxPayload - 10, maxPayload - 5, maxPayload - 4, maxPayload - 3, maxPayload, maxPayload + 1, 2*maxPayload - 10, 2*maxPayload - 9, 2*maxPayload - 8, 34 << 20}
+		}
+		for _, n := range sizes {
 			var got sql.RawBytes
 			rows, err := db.Query("value ?", int64(n))
 			if err != nil {
@@ -168,7 +172,11 @@ func TestPayloadsAroundSixteenMegabytes(t *testing.T) {
 
 func TestLargeStatementsAndParameters(t *testing.T) {
 	inAllModes(t, func(t *testing.T, s *testServer, db *sql.DB) {
-		for _, n := range []int{maxPayload - 2, maxPayload - 1, maxPayload, 17 << 20, 2*maxPayload - 1} {
+		sizes := []int{maxPayload - 1, 17 << 20}
+		if t.Name() == "TestLargeStatementsAndParameters/plain" {
+			sizes = []int{maxPayload - 2, maxPayload - 1, maxPayload, 17 << 20, 2*maxPayload - 1}
+		}
+		for _, n := range sizes {
 			text := "ok " + strings.Repeat("z", n-3)
 			if _, err := db.Exec(text); err != nil {
 				t.Fatalf("statement of %d bytes: %v", n, err)

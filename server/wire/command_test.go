@@ -1,0 +1,469 @@
+package wire
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+func TestPipelinedCommandsAreAnsweredInOrder(t *testing.T) {
+	s := start(t, nil)
+	r := login(t, s, 0)
+	var b []byte
+	for i := range 50 {
+		b = append(b, frame(0, join(comQuery, fmt.Sprintf("rows %d", i%3)))...)
+		b = append(b, frame(0, join(comPing))...)
+	}
+	if _, err := r.nc.Write(b); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 50 {
+		r.seq = 1
+		r.columns(2)
+		r.rows(i % 3)
+		r.seq = 1
+		r.wantOK()
+	}
+}
+
+func TestEndOfRowsAsOK(t *testing.T) {
+	s := start(t, nil)
+	s.fake.warnings = 3
+	r := login(t, s, capDeprecateEOF|capSessionTrack)
+	r.command(comQuery, "rows 2")
+	r.columns(2)
+	if end := r.rows(2); end.warnings != 3 || end.status != StatusAutocommit || len(end.rest) != 0 {
+		t.Errorf("end %+v", end)
+	}
+	r.ping()
+}
+
+func TestWarningsAreInBothEOFs(t *testing.T) {
+	s := start(t, nil)
+	s.fake.warnings = 3
+	r := login(t, s, 0)
+	r.command(comQuery, "rows 0")
+	r.read()
+	r.read()
+	r.read()
+	for range 2 {
+		if e := r.wantEOF(); e.warnings != 3 || e.status != StatusAutocommit {
+			t.Errorf("EOF %+v", e)
+		}
+	}
+}
+
+// A row whose first value has 16 MB or more begins with 0xfe, as an EOF does: clients tell them apart by the length.
+func TestRowThatBeginsLikeEOF(t *testing.T) {
+	s := start(t, nil)
+	for _, caps := range []uint32{0, capDeprecateEOF} {
+		r := login(t, s, caps)
+		r.command(comQuery, fmt.Sprintf("value %d", 1<<24))
+		r.columns(1)
+		if row := r.read(); row[0] != 0xfe || len(row) != 9+1<<24 {
+			t.Fatalf("row of %d bytes begins with %x", len(row), row[0])
+		}
+		r.wantEOF()
+		r.ping()
+	}
+}
+
+func TestInfoOnlyWhenThereIsSome(t *testing.T) {
+	s := start(t, nil)
+	r := login(t, s, 0)
+	r.command(comQuery, "ok")
+	if ok := r.wantOK(); ok.affected != 3 || ok.insertID != 7 || len(ok.rest) != 0 {
+		t.Errorf("%+v", ok)
+	}
+	r.command(comQuery, "ok some info")
+	if ok := r.wantOK(); string(ok.rest) != "some info" {
+		t.Errorf("%q", ok.rest)
+	}
+	r = login(t, s, capSessionTrack)
+	r.command(comQuery, "ok some info")
+	if ok := r.wantOK(); string(ok.rest) != "\x09some info" {
+		t.Errorf("%q", ok.rest)
+	}
+}
+
+func TestDatabaseIsTracked(t *testing.T) {
+	s := start(t, nil)
+	r := login(t, s, capSessionTrack|capDeprecateEOF)
+	want := "\x00\x06\x01\x04\x03two"
+	for _, command := range [][]byte{join(comInitDB, "two"), join(comQuery, "use one"), join(comQuery, "use two")} {
+		r.command(command)
+		ok := r.wantOK()
+		if ok.status&statusStateChanged == 0 {
+			t.Errorf("%q: status %x", command, ok.status)
+		}
+		if strings.HasSuffix(string(command), "two") && string(ok.rest) != want {
+			t.Errorf("%q: %q", command, ok.rest)
+		}
+		r.command(comPing)
+		if ok := r.wantOK(); ok.status&statusStateChanged != 0 || len(ok.rest) != 0 {
+			t.Errorf("told twice: %+v", ok)
+		}
+	}
+}
+
+func TestCommandsWithoutAnswer(t *testing.T) {
+	s := start(t, nil)
+	r := login(t, s, 0)
+	for _, c := range [][]byte{
+		join(comStmtClose, uint32(99)), join(comStmtClose), join(comStmtClose, 1),
+		join(comStmtLongData, uint32(99), uint16(0), "x"), join(comStmtLongData, uint32(99)), join(comStmtLongData),
+	} {
+		r.command(c)
+		r.quiet()
+	}
+}
+
+func (r *raw) prepare(text string, params int) uint32 {
+	r.t.Helper()
+	r.command(comStmtPrepare, text)
+	head := r.read()
+	if head[0] != 0 || len(head) != 12 {
+		r.t.Fatalf("prepare: %q", head)
+	}
+	k := cursor{b: head[1:]}
+	id, columns := uint32(k.uint(4)), int(k.uint(2))
+	if n := int(k.uint(2)); n != params {
+		r.t.Fatalf("%d parameters, want %d", n, params)
+	}
+	for _, n := range []int{params, columns} {
+		for range n {
+			r.read()
+		}
+		if n > 0 && r.caps&capDeprecateEOF == 0 {
+			r.wantEOF()
+		}
+	}
+	return id
+}
+
+func execute(id uint32, flags int, rest ...any) []byte {
+	return append(join(comStmtExecute, id, flags, uint32(1)), join(rest...)...)
+}
+
+func TestTypesAreRememberedWhenTheyAreNotSent(t *testing.T) {
+	s := start(t, nil)
+	r := login(t, s, 0)
+	id := r.prepare("ok ? ?", 2)
+	r.command(execute(id, 0, 0, 0))
+	r.wantErr(1835, "HY000")
+	r.command(execute(id, 0, 0, 1, TypeTiny, 0x80, TypeTiny, 0, 0xff, 0xff))
+	r.wantOK()
+	if a := s.fake.lastArgs(); a[0].V != uint64(255) || a[1].V != int64(-1) {
+		t.Errorf("%v", a)
+	}
+	r.command(execute(id, 0, 2, 0, 0xfe))
+	r.wantOK()
+	if a := s.fake.lastArgs(); a[0].V != uint64(254) || a[1].V != nil {
+		t.Errorf("%v", a)
+	}
+	// A block that cannot be read leaves the types as they were.
+	r.command(execute(id, 0, 0, 1, TypeLonglong, 0, TypeLonglong, 0, 1))
+	r.wantErr(1835, "HY000")
+	r.command(execute(id, 0, 0, 0, 7, 8))
+	r.wantOK()
+	if a := s.fake.lastArgs(); a[0].V != uint64(7) || a[1].V != int64(8) {
+		t.Errorf("%v", a)
+	}
+}
+
+func TestLongData(t *testing.T) {
+	s := start(t, func(c *Config) { c.MaxPacket = 1 << 20 })
+	r := login(t, s, 0)
+	id := r.prepare("ok ? ?", 2)
+	r.command(comStmtLongData, id, uint16(1), "abc")
+	r.command(comStmtLongData, id, uint16(1), "\x00def")
+	bound := join(0, 1, TypeTiny, 0, TypeBlob, 0, 5)
+	r.command(execute(id, 0, bound))
+	r.wantOK()
+	if a := s.fake.lastArgs(); a[0].V != int64(5) || !bytes.Equal(a[1].V.([]byte), []byte("abc\x00def")) {
+		t.Errorf("%v", a)
+	}
+	// Used up; an empty part is a value too.
+	r.command(comStmtLongData, id, uint16(1))
+	r.command(execute(id, 0, bound))
+	r.wantOK()
+	if a := s.fake.lastArgs(); len(a[1].V.([]byte)) != 0 {
+		t.Errorf("%v", a)
+	}
+	// Too much is an error of the execution, after which the statement is as new.
+	part := make([]byte, 1<<20-100)
+	r.command(comStmtLongData, id, uint16(0), part)
+	r.command(comStmtLongData, id, uint16(1), part)
+	r.command(execute(id, 0, bound))
+	r.wantErr(1153, "08S01")
+	r.command(comStmtLongData, id, uint16(2), "no such parameter")
+	r.command(execute(id, 0, bound))
+	r.wantErr(1210, "HY000")
+	r.command(comStmtLongData, id, uint16(1), "dropped by reset")
+	r.command(comStmtReset, id)
+	r.wantOK()
+	r.command(execute(id, 0, join(2, 1, TypeTiny, 0, TypeBlob, 0, 5)))
+	r.wantOK()
+	if a := s.fake.lastArgs(); a[1].V != nil {
+		t.Errorf("%v", a)
+	}
+	r.command(comStmtReset, uint32(77))
+	r.wantErr(1243, "HY000")
+}
+
+func TestPreparedStatementsAreBoundedAndFreed(t *testing.T) {
+	s := start(t, func(c *Config) { c.MaxStatements = 2 })
+	open := func() int {
+		s.fake.mu.Lock()
+		defer s.fake.mu.Unlock()
+		return s.fake.stmts
+	}
+	r := login(t, s, 0)
+	first := r.prepare("ok", 0)
+	r.prepare("ok", 0)
+	r.command(comStmtPrepare, "ok")
+	r.wantErr(1461, "42000")
+	r.command(comStmtClose, first)
+	r.ping()
+	r.prepare("ok", 0)
+	if n := open(); n != 2 {
+		t.Errorf("%d statements open", n)
+	}
+	r.command(comStmtPrepare, "bad")
+	r.wantErr(1461, "42000")
+	r.command(comResetConnection)
+	r.wantOK()
+	if n := open(); n != 0 {
+		t.Errorf("%d statements open after reset", n)
+	}
+	r.command(comStmtPrepare, "bad")
+	r.wantErr(1064, "42000")
+	r.command(execute(first, 0))
+	r.wantErr(1243, "HY000")
+	r.prepare("ok", 0)
+	r.command(comQuit)
+	r.wantEnd()
+	eventually(t, "statements freed", func() bool { return open() == 0 })
+}
+
+func TestEmptyResultOfPreparedStatement(t *testing.T) {
+	s := start(t, nil)
+	for _, caps := range []uint32{0, capDeprecateEOF} {
+		r := login(t, s, caps)
+		id := r.prepare("rows 0", 0)
+		const cursorReadOnly = 1
+		for _, flags := range []int{0, cursorReadOnly} {
+			r.command(execute(id, flags))
+			r.columns(2)
+			r.rows(0)
+		}
+		r.command(comStmtFetch, id, uint32(1))
+		r.wantErr(1235, "42000")
+		r.ping()
+	}
+}
+
+func TestAttributesOfStatements(t *testing.T) {
+	s := start(t, nil)
+	last := func() []Attribute {
+		s.fake.mu.Lock()
+		defer s.fake.mu.Unlock()
+		return s.fake.attrs[len(s.fake.attrs)-1]
+	}
+	r := login(t, s, capQueryAttributes)
+	r.command(comQuery, 0, 1, "ok none")
+	r.wantOK()
+	if s.fake.queries[0] != "ok none" || len(last()) != 0 {
+		t.Errorf("%q %v", s.fake.queries, last())
+	}
+	r.command(comQuery, 2, 1, 0, 1, TypeString, 0, 2, "k1", TypeLong, 0, 2, "k2", 1, "v", uint32(42), "ok some")
+	r.wantOK()
+	if a := last(); s.fake.queries[1] != "ok some" || len(a) != 2 || a[0].Name != "k1" || a[0].V != "v" || a[1].V != int64(42) {
+		t.Errorf("%q %v", s.fake.queries, a)
+	}
+	id := r.prepare("ok ?", 1)
+	// The parameter comes first, without a name; the attribute follows.
+	r.command(execute(id, attributeCount, 2, 0, 1, TypeTiny, 0, 0, TypeString, 0, 1, "n", 9, 1, "w"))
+	r.wantOK()
+	if a := last(); len(a) != 1 || a[0].Name != "n" || a[0].V != "w" || s.fake.lastArgs()[0].V != int64(9) {
+		t.Errorf("%v %v", a, s.fake.lastArgs())
+	}
+	r.command(execute(id, 0, 0, 1, TypeTiny, 0, 9))
+	r.wantOK()
+	for _, bad := range [][]byte{join(0), join(0xfe, "\xff\xff\xff\xff\xff\xff\xff\xff"), join(0xfd, 0, 0, 1)} {
+		r.command(execute(id, attributeCount, bad))
+		r.wantErr(1835, "HY000")
+		r.command(comQuery, bad, 1, "ok")
+		if b := r.read(); bad[0] != 0 && b[0] != headerErr {
+			t.Errorf("%q", b)
+		}
+	}
+}
+
+func TestSmallCommands(t *testing.T) {
+	s := start(t, nil)
+	r := login(t, s, capMultiStatements)
+	r.command(comStatistics)
+	if b := r.read(); string(b) != "Uptime: 1" {
+		t.Errorf("%q", b)
+	}
+	r.command(comProcessKill, uint32(4711))
+	r.wantOK()
+	r.command(comProcessKill, 1)
+	r.wantErr(1835, "HY000")
+	if fmt.Sprint(s.fake.killed) != "[4711]" {
+		t.Error(s.fake.killed)
+	}
+	r.command(comInitDB, "missing")
+	r.wantErr(1049, "42000")
+	r.command(comFieldList, "t\x00%")
+	for range 2 {
+		if b := r.read(); b[len(b)-1] != nullValue || !strings.HasPrefix(string(b), "\x03def") {
+			t.Errorf("%q", b)
+		}
+	}
+	r.wantEOF()
+	r.command(comFieldList, "missing\x00")
+	r.wantErr(1146, "42S02")
+	r.command(comSetOption, uint16(1))
+	r.wantEOF()
+	r.command(comQuery, "ok 1;ok 2")
+	if ok := r.wantOK(); string(ok.rest) != "1;ok 2" {
+		t.Errorf("%q", ok.rest)
+	}
+	r.command(comSetOption, uint16(0))
+	r.wantEOF()
+	r.command(comQuery, "ok 1;ok 2")
+	if ok := r.wantOK(); ok.status&statusMoreResults == 0 || string(ok.rest) != "1" {
+		t.Errorf("%+v", ok)
+	}
+	if ok := r.wantOK(); ok.status&statusMoreResults != 0 {
+		t.Errorf("%+v", ok)
+	}
+	r.command(comSetOption, uint16(2))
+	r.wantErr(1835, "HY000")
+	for _, unknown := range []int{0x00, 0x05, 0x0d, 0x12, 0x1e, 0x20, 0xff} {
+		r.command(unknown, "body")
+		r.wantErr(1047, "08S01")
+	}
+	r.ping()
+}
+
+func TestPanicsAreAnsweredAndTheConnectionGoesOn(t *testing.T) {
+	s := start(t, nil)
+	r := login(t, s, 0)
+	r.command(comQuery, "panic")
+	if text := r.wantErr(1105, "HY000"); !strings.Contains(text, "fake panic") {
+		t.Error(text)
+	}
+	r.command(comStmtPrepare, "panic")
+	r.wantErr(1105, "HY000")
+	r.ping()
+}
+
+func TestSessionsThatAnswerWrongly(t *testing.T) {
+	s := start(t, nil)
+	r := login(t, s, 0)
+	r.command(comQuery, "nothing")
+	r.wantErr(1105, "HY000")
+	r.command(comQuery, "disorder")
+	r.wantErr(1105, "HY000")
+	r.command(comQuery, "late error")
+	r.wantOK()
+	r.ping()
+}
+
+func TestPacketOverTheLimitIsAnError(t *testing.T) {
+	s := start(t, func(c *Config) { c.MaxPacket = 2 << 20 })
+	r := login(t, s, 0)
+	r.command(comQuery, "ok "+strings.Repeat("x", 2<<20-10))
+	r.wantOK()
+	// All of it is sent before the answer is read, as drivers do.
+	r.command(comQuery, strings.Repeat("x", 12<<20))
+	r.wantErr(1153, "08S01")
+	r.wantEnd()
+}
+
+func TestEmptyCommandEndsTheConnection(t *testing.T) {
+	s := start(t, nil)
+	r := login(t, s, 0)
+	r.command()
+	r.wantErr(1835, "HY000")
+	r.wantEnd()
+}
+
+func TestQuitDuringAStatement(t *testing.T) {
+	s := start(t, nil)
+	r := login(t, s, 0)
+	r.command(comQuery, "wait")
+	<-s.fake.waiting
+	r.command(comQuit)
+	if cause := <-s.fake.causes; cause != ErrClientGone {
+		t.Error(cause)
+	}
+	go drain(r.nc)
+	eventually(t, "session closed", func() bool {
+		s.fake.mu.Lock()
+		defer s.fake.mu.Unlock()
+		return s.fake.closed == 1
+	})
+}
+
+// A statement that changes something is not broken off because its client is gone.
+func TestDisconnectLetsStatementsWithoutRowsFinish(t *testing.T) {
+	s := start(t, nil)
+	r := login(t, s, 0)
+	r.command(comQuery, "work")
+	<-s.fake.waiting
+	_ = r.nc.Close()
+	s.fake.release <- struct{}{}
+	eventually(t, "connection ended", func() bool { return len(s.Conns()) == 0 })
+	select {
+	case cause := <-s.fake.causes:
+		t.Errorf("cancelled: %v", cause)
+	default:
+	}
+}
+
+func TestColumnDefinitionsComeBeforeTheFirstRow(t *testing.T) {
+	s := start(t, nil)
+	for _, caps := range []uint32{0, capDeprecateEOF} {
+		r := login(t, s, caps)
+		r.command(comQuery, "wait")
+		r.columns(2)
+		<-s.fake.waiting
+		_ = r.nc.Close()
+		<-s.fake.causes
+	}
+}
+
+func TestErrorsTooLongAreCut(t *testing.T) {
+	s := start(t, func(c *Config) {
+		c.Open = func(*Conn) (Session, error) { return nil, errors.New(strings.Repeat("ä", maxErrorText)) }
+	})
+	r := connect(t, s)
+	r.caps = rawCaps
+	r.write(r.loginPacket("root", PluginNative, nil, ""))
+	text := r.wantErr(1105, "HY000")
+	if len(text) > maxErrorText || strings.Trim(text, "ä") != "" {
+		t.Errorf("%d bytes", len(text))
+	}
+}
+
+func TestOKHoldsLargeNumbers(t *testing.T) {
+	var b []byte
+	for _, n := range []uint64{0, 250, 251, 1<<16 - 1, 1 << 16, 1<<24 - 1, 1 << 24, 1<<64 - 1} {
+		b = appendLenenc(b, n)
+	}
+	k := cursor{b: b}
+	for _, n := range []uint64{0, 250, 251, 1<<16 - 1, 1 << 16, 1<<24 - 1, 1 << 24, 1<<64 - 1} {
+		if got := k.lenenc(); got != n || k.bad {
+			t.Errorf("got %d, want %d", got, n)
+		}
+	}
+	if k.uint(1); !k.bad {
+		t.Error("read beyond the end")
+	}
+}

@@ -98,4 +98,3 @@ func dateTrunc(_ *sql.Context, args []any) (any, error) {
 	}
 	return nil, nil
 }
-

@@ -51,21 +51,30 @@ func (t *keys) assign(cols []*column.Vector, n int, sel []int32, groups []int32)
 		n = len(sel)
 	}
 	groups = room(groups, n)
-	for k := range groups {
-		i := k
+	row := func(k int) int {
 		if sel != nil {
-			i = int(sel[k])
+			return int(sel[k])
 		}
-		switch {
-		case t.single:
-			groups[k] = t.number(cols[0], i)
-		case len(cols) == 1 && !cols[0].IsNull(i):
-			// One text column: the value itself is the key, behind no header. NULL has a group apart.
-			v := cols[0]
-			groups[k] = t.find(v.Data[v.Beg[i]:v.End[i]])
-		case len(cols) == 1:
-			groups[k] = t.nullGroup()
-		default:
+		return k
+	}
+	switch {
+	case t.single:
+		for k := range groups {
+			groups[k] = t.number(cols[0], row(k))
+		}
+	case len(cols) == 1:
+		// One text column: the value itself is the key, behind no header. NULL has a group apart.
+		v := cols[0]
+		for k := range groups {
+			if i := row(k); v.IsNull(i) {
+				groups[k] = t.nullGroup()
+			} else {
+				groups[k] = t.find(v.Data[v.Beg[i]:v.End[i]])
+			}
+		}
+	default:
+		for k := range groups {
+			i := row(k)
 			t.code = t.code[:0]
 			for _, v := range cols {
 				t.code = appendKey(t.code, v, i)

@@ -109,7 +109,8 @@ func (q *queue) end(err error) {
 	q.changed.Broadcast()
 }
 
-// next waits for a batch. At the end it returns nil and the error of end. It returns at once when ctx or run is done.
+// next waits for a batch. At the end it returns nil and the error of end. It returns at once when ctx is done, or run, whose owner calls wake
+// then.
 func (q *queue) next(ctx, run context.Context) (*column.Batch, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -130,7 +131,6 @@ func (q *queue) next(ctx, run context.Context) (*column.Batch, error) {
 		if !waiting {
 			waiting = true
 			defer context.AfterFunc(ctx, q.wake)()
-			defer context.AfterFunc(run, q.wake)()
 		}
 		q.changed.Wait()
 	}

@@ -65,6 +65,7 @@ func Run(ctx context.Context, src scan.Source, p *Plan, o RunOptions) *Rows {
 	r := &Rows{plan: p, options: o.withDefaults(), done: make(chan struct{})}
 	r.queue = newQueue(p.fields, r.options.QueueBytes, 4*r.options.MaxBatchBytes)
 	r.ctx, r.cancel = context.WithCancelCause(ctx)
+	context.AfterFunc(r.ctx, r.queue.wake)
 	go func() {
 		defer close(r.done)
 		r.queue.end(r.run(src))

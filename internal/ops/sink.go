@@ -37,9 +37,7 @@ func (f *filterEval) pass(b *column.Batch) (sel []int32, failed *rowError) {
 			return got, failed
 		}
 		// The rows before the failing one again: a later conjunct may fail at one of them.
-		if !errors.As(err, &failed) {
-			return f.rows[:0], &rowError{0, sqlerr.New(sqlerr.Unexpected, "%w", err)}
-		}
+		failed = asRowError(err)
 		sel = before(sel, failed.row)
 	}
 }
@@ -147,9 +145,7 @@ func (s *projectSink) compute(b *column.Batch, sel *[]int32) (failed *rowError) 
 			s.vectors[i] = v
 			continue
 		}
-		if !errors.As(err, &failed) {
-			failed = &rowError{0, sqlerr.New(sqlerr.Unexpected, "%w", err)}
-		}
+		failed = asRowError(err)
 		*sel = before(*sel, failed.row)
 		i = -1 // again: shared vectors may have been left half computed
 	}
@@ -310,6 +306,7 @@ func (s *aggregateSink) add(b *column.Batch, sel []int32) *rowError {
 	return nil
 }
 
+// asRowError is the error of an evaluator. One that names no row would be a fault of ours; it ends the batch at its first row.
 func asRowError(err error) *rowError {
 	var r *rowError
 	if !errors.As(err, &r) {

@@ -39,7 +39,7 @@ func saslProperties() []option.Option {
 	return []option.Option{
 		{Name: "sasl.mechanism", Aliases: []string{"sasl.mechanisms"}, Type: option.Enum, Words: []string{"PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER", "AWS_MSK_IAM", "GSSAPI"}, Doc: "How to log in; OAUTHBEARER, AWS_MSK_IAM and GSSAPI are not supported yet.", Example: "SCRAM-SHA-512"},
 		{Name: "sasl.jaas.config", Type: option.String, Secret: true, Doc: "User and password as a Java client takes them, also with the packages kafkashaded. and shadedmskiam.", Example: `org.apache.kafka.common.security.plain.PlainLoginModule required username="u" password="p";`},
-		{Name: "sasl.username", Type: option.String, Doc: "The user, in place of sasl.jaas.config.", Example: "reader"},
+		{Name: "sasl.username", Type: option.String, Secret: true, Doc: "The user, in place of sasl.jaas.config.", Example: "reader"},
 		{Name: "sasl.password", Type: option.String, Secret: true, Doc: "The password, in place of sasl.jaas.config.", Example: "…"},
 		{Name: "sasl.login.callback.handler.class", Type: option.Scalar, Batch: option.Later, Doc: "How OAUTHBEARER gets its tokens."},
 		{Name: "sasl.client.callback.handler.class", Type: option.Scalar, Batch: option.Later, Doc: "How AWS_MSK_IAM signs."},

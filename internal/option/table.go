@@ -75,22 +75,31 @@ func (t *Table) Options() []*Option { return t.options }
 // Lookup finds the option that a user means by name, nil when there is none.
 func (t *Table) Lookup(name string) *Option {
 	key := strings.ToLower(strings.TrimSpace(name))
-	if o := t.exact[key]; o != nil {
-		return o
-	}
+	forms := []string{key}
 	if bare, ok := strings.CutPrefix(key, t.Prefix); ok && t.Prefix != "" {
-		if o := t.exact[bare]; o != nil {
+		forms = append(forms, bare)
+	}
+	for _, form := range forms {
+		if o := t.exact[form]; o != nil {
 			return o
 		}
 	}
-	for _, o := range t.prefixes {
-		for _, n := range o.Names() {
-			if beginning, ok := strings.CutSuffix(strings.ToLower(n), "*"); ok && len(key) > len(beginning) && strings.HasPrefix(key, beginning) {
+	for _, form := range forms {
+		for _, o := range t.prefixes {
+			if o.covers(form) {
 				return o
 			}
 		}
 	}
 	return nil
+}
+
+// covers reports whether one of the names that end in * stands for key.
+func (o *Option) covers(key string) bool {
+	return slices.ContainsFunc(o.Names(), func(name string) bool {
+		beginning, star := strings.CutSuffix(strings.ToLower(name), "*")
+		return star && len(key) > len(beginning) && strings.HasPrefix(key, beginning)
+	})
 }
 
 // IsSecret reports whether the value of the named option must not be shown. A name the table does not know counts as secret when it looks

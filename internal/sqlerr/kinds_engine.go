@@ -43,6 +43,6 @@ var (
 	ForeignKeyParent   = kind("FOREIGN_KEY_PARENT", 1451, "23000", User, false, "A row is referred to by another.")
 	CheckViolated      = kind("CHECK_VIOLATED", 3819, "HY000", User, false, "A CHECK constraint is violated.")
 	NoThread           = kind("NO_SUCH_THREAD", 1094, "HY000", User, false, "KILL names a connection that does not exist.")
-	MultipleStatements = kind("MULTIPLE_STATEMENTS", 1064, "42000", User, false, "The connection did not ask for several statements in one text.")
+	KillDenied         = kind("KILL_DENIED", 1095, "HY000", User, false, "KILL names a connection of another user.")
 	Engine             = kind("STATEMENT_FAILED", 1105, "HY000", User, false, "The statement failed for a reason that has no number of its own; the message says why.")
 )

@@ -1,0 +1,112 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/netip"
+	"os"
+	"time"
+)
+
+// Config is how a server runs. The zero value of a field is its default, unless said otherwise.
+type Config struct {
+	// Listen is the address for MySQL clients, HTTP that for health and metrics; empty turns HTTP off. Port 0 lets the system choose.
+	Listen, HTTP string
+	// DataDir holds the catalog; empty keeps everything in memory, which is for queries without a server.
+	DataDir string
+	// MemoryLimit is a share of the machine (50%) or an amount (4GiB).
+	MemoryLimit string
+	// AllowHosts are patterns for addresses that SQL may connect to; none allows all but link-local and metadata addresses.
+	AllowHosts []string
+	// FilesDir is the folder below which SQL may name files (certificates of read_kafka); empty for none.
+	FilesDir string
+	// TLSCert and TLSKey are files in PEM form; TLSCA those of authorities whose client certificates are trusted.
+	TLSCert, TLSKey, TLSCA string
+	// RequireTLS refuses logins without TLS.
+	RequireTLS bool
+	// Insecure lets root in without a password from everywhere.
+	Insecure bool
+	// MaxConnections is the default of the system variable max_connections.
+	MaxConnections int
+	// InitFile is a file or folder of SQL that runs at each start.
+	InitFile string
+	// DrainTimeout is how long running statements may take to end at shutdown.
+	DrainTimeout time.Duration
+	// Version is that of the program.
+	Version string
+	Log     *slog.Logger
+	// Announce is told each address that the server listens on, under the name it has in ports.json, once it takes work.
+	Announce func(name, address string)
+	// Extra are addresses of others to be named in ports.json, such as those of the demo's broker.
+	Extra map[string]string
+
+	// memory is MemoryLimit in bytes.
+	memory int64
+}
+
+// Defaults of settings.
+const (
+	DefaultListen         = "127.0.0.1:3307"
+	DefaultHTTP           = "127.0.0.1:8307"
+	DefaultDataDir        = "./millrace-data"
+	DefaultMemoryLimit    = "50%"
+	DefaultMaxConnections = 500
+	DefaultDrainTimeout   = 30 * time.Second
+)
+
+// check fills in defaults and finds what cannot work before anything is opened.
+func (c *Config) check() error {
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	if c.Announce == nil {
+		c.Announce = func(string, string) {}
+	}
+	if c.MemoryLimit == "" {
+		c.MemoryLimit = DefaultMemoryLimit
+	}
+	if c.MaxConnections == 0 {
+		c.MaxConnections = DefaultMaxConnections
+	}
+	if c.DrainTimeout == 0 {
+		c.DrainTimeout = DefaultDrainTimeout
+	}
+	if c.Version == "" {
+		c.Version = "dev"
+	}
+	var err error
+	if c.memory, err = parseMemory(c.MemoryLimit); err != nil {
+		return err
+	}
+	if c.MaxConnections < 1 || c.MaxConnections > 100_000 {
+		return fmt.Errorf("'--max-connections' is %d, allowed are 1 to 100000", c.MaxConnections)
+	}
+	if c.FilesDir != "" {
+		info, err := os.Stat(c.FilesDir)
+		if err != nil {
+			return fmt.Errorf("'--files-dir': %w", err)
+		}
+		if !info.IsDir() {
+			return fmt.Errorf("'--files-dir': %s is not a folder", c.FilesDir)
+		}
+	}
+	if c.RequireTLS && c.TLSCert == "" {
+		return errors.New("'--require-secure-transport' needs '--tls-cert' and '--tls-key'")
+	}
+	return nil
+}
+
+// loopback reports whether only the machine itself can connect to an address.
+func loopback(address string) bool {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return false
+	}
+	if host == "localhost" {
+		return true
+	}
+	ip, err := netip.ParseAddr(host)
+	return err == nil && ip.IsLoopback()
+}

@@ -1,0 +1,141 @@
+package server
+
+import (
+	"context"
+	"crypto/rand"
+	"io"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	sqle "github.com/dolthub/go-mysql-server"
+	"github.com/dolthub/go-mysql-server/sql"
+	"github.com/dolthub/go-mysql-server/sql/analyzer"
+	"github.com/dolthub/go-mysql-server/sql/mysql_db"
+	"github.com/sirupsen/logrus"
+
+	"millrace/internal/catalog"
+	"millrace/planner"
+)
+
+// engine is the SQL engine with what is ours: the parser, the databases, the functions, the planner's rule.
+type engine struct {
+	*sqle.Engine
+	provider *provider
+	catalog  *catalog.Catalog
+	users    *mysql_db.MySQLDb
+	log      *slog.Logger
+	metrics  *metrics
+	started  time.Time
+
+	// killConnection ends a connection of the listener; set before the listener starts.
+	killConnection func(id uint32) bool
+
+	pid       atomic.Uint64
+	questions atomic.Int64
+	localID   atomic.Uint32
+}
+
+// functionSet is what other packages add to the engine.
+type functionSet struct {
+	tables    []sql.TableFunction
+	functions []sql.Function
+}
+
+// quietEngine turns the engine's own log off: it tells of every connection, and prints statements as they are.
+var quietEngine = sync.OnceFunc(func() {
+	logrus.SetOutput(io.Discard)
+	logrus.SetLevel(logrus.PanicLevel)
+})
+
+// engines is locked while an engine is made: making one sets variables of the process.
+var engines sync.Mutex
+
+func newEngine(c *catalog.Catalog, add functionSet, log *slog.Logger, m *metrics) (*engine, error) {
+	engines.Lock()
+	defer engines.Unlock()
+	quietEngine()
+	prepareVariables()
+	p, err := newProvider(c)
+	if err != nil {
+		return nil, err
+	}
+	p.register(add.tables, add.functions)
+	p.register(nil, planner.Functions())
+	p.register(nil, fileFunctions())
+	e := &engine{provider: p, catalog: c, log: log, metrics: m, started: time.Now(), killConnection: func(uint32) bool { return false }}
+	a := analyzer.NewBuilder(p).AddOverrides(sql.EngineOverrides{Builder: sql.BuilderOverrides{Parser: parser{}}}).Build()
+	planner.Install(a)
+	e.Engine = sqle.New(a, nil)
+	installCheapContexts()
+	e.users = a.Catalog.MySQLDb
+	p.register(nil, []sql.Function{currentUser(e.users)})
+	e.localID.Store(1 << 31) // out of the way of the listener's connections
+	return e, e.loadUsers()
+}
+
+// loadUsers fills the grant tables from the catalog; from now on changes go back there. At the first start there is root, without a password
+// and only from the machine itself.
+func (e *engine) loadUsers() error {
+	e.users.SetPersister(persister{e.catalog})
+	e.users.SetEnabled(true)
+	grants := e.catalog.State().Grants
+	if len(grants) > 0 {
+		if err := e.users.LoadData(sql.NewEmptyContext(), grants); err != nil {
+			return err
+		}
+	}
+	ed := e.users.Editor()
+	defer ed.Close()
+	if len(grants) == 0 {
+		e.users.AddSuperUser(ed, "root", "localhost", "")
+	}
+	// Statements of the process itself (--init-file, millrace query) run as a user that nobody can log in as and that is not stored.
+	e.users.AddEphemeralSuperUser(ed, localUser, "localhost", rand.Text())
+	if u, ok := ed.GetUser(mysql_db.UserPrimaryKey{User: localUser, Host: "localhost"}); ok {
+		u.Locked = true
+		ed.PutUser(u)
+	}
+	return nil
+}
+
+// localUser runs the statements of the process itself.
+const localUser = "millrace.local"
+
+// hasPasswords reports whether some user can log in from elsewhere with a password.
+func (e *engine) hasPasswords() bool {
+	found := false
+	rd := e.users.Reader()
+	defer rd.Close()
+	rd.VisitUsers(func(u *mysql_db.User) {
+		if u.AuthString != "" && !u.Locked && u.Host != "localhost" && u.Host != "127.0.0.1" && u.Host != "::1" {
+			found = true
+		}
+	})
+	return found
+}
+
+// openToAll lets root in from everywhere without a password, for --insecure. It is not stored.
+func (e *engine) openToAll() {
+	ed := e.users.Editor()
+	defer ed.Close()
+	e.users.AddEphemeralSuperUser(ed, "root", "%", "")
+}
+
+// persister stores the engine's grant tables in the catalog.
+type persister struct{ catalog *catalog.Catalog }
+
+// Persist implements mysql_db.MySQLDbPersistence.
+func (p persister) Persist(_ *sql.Context, data []byte) error {
+	return p.catalog.Update(func(s *catalog.State) error {
+		s.Grants = append([]byte(nil), data...)
+		return nil
+	})
+}
+
+// context is the engine's context for one statement of a session.
+func (e *engine) context(ctx context.Context, s sql.Session, shown string) *sql.Context {
+	return sql.NewContext(ctx, sql.WithSession(s), sql.WithPid(e.pid.Add(1)), sql.WithQuery(shown), sql.WithMemoryManager(e.MemoryManager),
+		sql.WithProcessList(e.ProcessList))
+}

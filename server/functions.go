@@ -1,0 +1,18 @@
+package server
+
+import (
+	"github.com/dolthub/go-mysql-server/sql"
+
+	"millrace/functions"
+	"millrace/functions/readkafka"
+	"millrace/internal/kafka"
+)
+
+// functionsOf is what SQL can call: our scalar functions, and read_kafka with the connections of the process behind it.
+func functionsOf(cfg Config, hosts hostRules, pool *kafka.Pool) functionSet {
+	env := readkafka.Env{Pool: pool}
+	env.FilesDir = cfg.FilesDir
+	env.Allow = hosts.allow
+	env.MaxBatchBytes = min(256<<20, cfg.memory/4)
+	return functionSet{tables: []sql.TableFunction{readkafka.New(env)}, functions: functions.Functions()}
+}

@@ -1,0 +1,316 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/dolthub/go-mysql-server/sql"
+	"github.com/dolthub/vitess/go/vt/sqlparser"
+	"github.com/dolthub/vitess/go/vt/vterrors"
+
+	"millrace/internal/sqlerr"
+	"millrace/server/dialect"
+)
+
+// statement is a parsed statement. It may be executed again and again, by one session at a time.
+type statement struct {
+	// text is what the user wrote, shown the same without secrets.
+	text  string
+	shown redacted
+	// ast is for the engine; when it is nil, own is one of our statements.
+	ast sqlparser.Statement
+	own dialect.Statement
+	// grant is GRANT or REVOKE of privileges of ours; ast is then what remains of the statement, if anything.
+	grant *grant
+	// params is the number of placeholders.
+	params int
+	// unknown are system variables that do not exist and stand for NULL.
+	unknown []string
+	// counts are uses of @@warning_count and @@error_count, which the engine does not have; they are given values at each execution.
+	counts []*sqlparser.ColName
+}
+
+// parse reads one statement of the dialect in the sql_mode of the context's session. Errors show places of the text as it was written.
+func parse(ctx *sql.Context, text string) (*statement, error) {
+	mode := sql.LoadSqlMode(ctx)
+	st, err := parseIn(text, dialectMode(mode), mode.ParserOptions(), ctx)
+	if err != nil || st.ast == nil {
+		return st, err
+	}
+	return st, st.bindVariables()
+}
+
+func dialectMode(m *sql.SqlMode) dialect.Mode {
+	return dialect.Mode{AnsiQuotes: m.AnsiQuotes(), NoBackslashEscapes: m.ModeEnabled("NO_BACKSLASH_ESCAPES"), PipesAsConcat: m.PipesAsConcat()}
+}
+
+func parseIn(text string, mode dialect.Mode, options sqlparser.ParserOptions, ctx context.Context) (*statement, error) {
+	text = sql.RemoveSpaceAndDelimiter(text, ';')
+	shown := redact(text)
+	st, err := parseText(text, mode, options, ctx)
+	if err != nil && len(shown.secrets) > 0 {
+		// The message shows a part of the statement. The statement without its secrets has the same error in the same place.
+		if _, again := parseText(shown.text, mode, options, ctx); again != nil {
+			err = again
+		} else {
+			err = sqlerr.New(sqlerr.Syntax, "the statement cannot be parsed")
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	st.shown = shown
+	return st, nil
+}
+
+func parseText(text string, mode dialect.Mode, options sqlparser.ParserOptions, ctx context.Context) (*statement, error) {
+	st := &statement{text: text}
+	r, err := dialect.Rewrite(text, mode)
+	if err != nil {
+		return nil, err
+	}
+	st.params = r.Params
+	switch own := r.Statement.(type) {
+	case nil:
+	case dialect.Explain:
+		return explain(st, own, mode, options, ctx)
+	default:
+		st.own = own
+		return st, nil
+	}
+	if g, ok := ourGrant(r.SQL); ok {
+		return st, g.parse(ctx, st, options)
+	}
+	st.ast, err = sqlparser.ParseWithOptions(ctx, r.SQL, options)
+	if err != nil {
+		return nil, syntaxError(ctx, text, r, options, err)
+	}
+	if err := refuseFiles(r.SQL, st.ast); err != nil {
+		return nil, err
+	}
+	if r.Changed {
+		restoreHeadings(st.ast, r)
+		if ddl, ok := st.ast.(*sqlparser.DDL); ok && ddl.SubStatementPositionEnd > 0 {
+			// The engine cuts the body of a view or procedure out of the text it is given, which is the original.
+			ddl.SubStatementPositionStart, ddl.SubStatementPositionEnd = r.Origin(ddl.SubStatementPositionStart), r.Origin(ddl.SubStatementPositionEnd)
+		}
+	}
+	return st, nil
+}
+
+// explain makes EXPLAIN of a query the engine's EXPLAIN of the parsed query.
+func explain(st *statement, e dialect.Explain, mode dialect.Mode, options sqlparser.ParserOptions, ctx context.Context) (*statement, error) {
+	if e.Format != "" && !strings.EqualFold(e.Format, "TREE") {
+		return nil, sqlerr.New(sqlerr.NotSupported, "EXPLAIN FORMAT=%s is not supported yet", strings.ToUpper(e.Format)).WithHint("use EXPLAIN FORMAT=TREE")
+	}
+	inner, err := parseText(e.Query, mode, options, ctx)
+	if err != nil {
+		return nil, err
+	}
+	if inner.ast == nil {
+		return nil, sqlerr.New(sqlerr.NotSupported, "EXPLAIN of this statement is not supported yet")
+	}
+	st.params = inner.params
+	st.ast = &sqlparser.Explain{Statement: inner.ast, ExplainFormat: sqlparser.TreeStr, Analyze: e.Analyze}
+	return st, nil
+}
+
+// restoreHeadings puts what the user wrote in the place of rewritten text where it names a column of the result.
+func restoreHeadings(stmt sqlparser.Statement, r *dialect.Result) {
+	_ = sqlparser.Walk(func(n sqlparser.SQLNode) (bool, error) { // the visitor gives no error
+		if a, ok := n.(*sqlparser.AliasedExpr); ok && a.As.IsEmpty() && a.InputExpression != "" {
+			if heading, ok := r.Heading(a.InputExpression); ok {
+				a.InputExpression = heading
+			}
+		}
+		return true, nil
+	}, stmt)
+}
+
+// syntaxError turns the parser's error into one that shows the place in the original.
+func syntaxError(ctx context.Context, text string, r *dialect.Result, options sqlparser.ParserOptions, err error) error {
+	if errors.Is(err, sqlparser.ErrEmpty) {
+		return sqlerr.New(sqlerr.EmptyQuery, "the query is empty")
+	}
+	place, ok := vterrors.AsSyntaxError(err)
+	if !ok {
+		return sqlerr.New(sqlerr.Syntax, "%s", firstLine(err.Error()))
+	}
+	message := firstLine(place.Message)
+	if endsEarly(ctx, r.SQL, options) {
+		return dialect.ErrorAt(text, len(text), "the statement ends too early")
+	}
+	message, near, hasNear := strings.Cut(message, " near '")
+	message, _, _ = strings.Cut(message, " at position ")
+	message = strings.TrimPrefix(message, "syntax error")
+	near = strings.TrimSuffix(near, "'")
+	// The parser's position is behind the token it stumbled on.
+	pos := min(place.Position, len(r.SQL))
+	if hasNear && near != "" {
+		if i := strings.LastIndex(strings.ToLower(r.SQL[:pos]), strings.ToLower(near)); i >= 0 && pos-i <= len(near)+3 {
+			pos = i
+		}
+	}
+	at := r.Origin(pos)
+	switch {
+	case strings.TrimSpace(message) != "":
+		return dialect.ErrorAt(text, at, "%s", strings.TrimSpace(strings.TrimPrefix(message, ":")))
+	default:
+		return dialect.ErrorAt(text, at, "unexpected '%s'", tokenAt(text, at))
+	}
+}
+
+// endsEarly tells a statement that lacks its end from one whose last token is wrong, which the parser reports alike: a word is put behind it,
+// and only the first then gets further than before.
+func endsEarly(ctx context.Context, text string, options sqlparser.ParserOptions) bool {
+	const word = "millrace_end"
+	_, err := sqlparser.ParseWithOptions(ctx, text+" "+word, options)
+	return err == nil || strings.Contains(err.Error(), "near '"+word)
+}
+
+// tokenAt is the word or character at a position, to be named in a message.
+func tokenAt(text string, at int) string {
+	end := at
+	for end < len(text) && (wordByte(text[end]) && text[end] != '.') {
+		end++
+	}
+	if end == at {
+		end = min(at+1, len(text))
+	}
+	return text[at:end]
+}
+
+func firstLine(s string) string {
+	for line := range strings.Lines(s) {
+		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "Code: ") {
+			return line
+		}
+	}
+	return strings.TrimSpace(s)
+}
+
+// bindVariables finds system variables that the engine does not have. Tools ask for many when they start; an unknown one in a SELECT is
+// NULL with a warning.
+func (st *statement) bindVariables() error {
+	if !strings.Contains(st.text, "@@") {
+		return nil
+	}
+	if _, ok := st.ast.(sqlparser.SelectStatement); !ok {
+		return nil
+	}
+	return sqlparser.Walk(func(n sqlparser.SQLNode) (bool, error) {
+		if a, ok := n.(*sqlparser.AliasedExpr); ok {
+			if c, ok := a.Expr.(*sqlparser.ColName); ok && a.As.IsEmpty() && st.bindVariable(c) {
+				a.As = sqlparser.NewColIdent(variableText(c))
+			}
+			return true, nil
+		}
+		if c, ok := n.(*sqlparser.ColName); ok {
+			st.bindVariable(c)
+		}
+		return true, nil
+	}, st.ast)
+}
+
+func variableText(c *sqlparser.ColName) string {
+	if q := c.Qualifier.Name.String(); q != "" {
+		return q + "." + c.Name.String()
+	}
+	return c.Name.String()
+}
+
+// bindVariable gives c a value when it is a system variable that the engine lacks.
+func (st *statement) bindVariable(c *sqlparser.ColName) bool {
+	text := variableText(c)
+	if !strings.HasPrefix(text, "@@") || c.StoredProcVal != nil {
+		return c.StoredProcVal != nil
+	}
+	name, scope, _, err := sqlparser.VarScope(strings.Split(text, ".")...)
+	if err != nil || scope != sqlparser.SetScope_Session && scope != sqlparser.SetScope_Global && scope != sqlparser.SetScope_None {
+		return false
+	}
+	switch strings.ToLower(name) {
+	case "warning_count", "error_count":
+		st.counts = append(st.counts, c)
+		c.StoredProcVal = sqlparser.NewIntVal([]byte("0"))
+		return true
+	}
+	if _, _, known := sql.SystemVariables.GetGlobal(name); known {
+		return false
+	}
+	st.unknown = append(st.unknown, name)
+	c.StoredProcVal = &sqlparser.NullVal{}
+	return true
+}
+
+// parser is the dialect for the engine itself, which parses views, the bodies of procedures, and PREPARE … FROM. What clients send is
+// parsed before the engine sees it.
+type parser struct{}
+
+var _ sql.Parser = parser{}
+
+// ParseSimple implements sql.Parser.
+func (p parser) ParseSimple(query string) (sqlparser.Statement, error) {
+	st, _, _, err := p.ParseWithOptions(context.Background(), query, ';', false, sqlparser.ParserOptions{})
+	return st, err
+}
+
+// Parse implements sql.Parser.
+func (p parser) Parse(ctx *sql.Context, query string, multi bool) (sqlparser.Statement, string, string, error) {
+	return p.ParseWithOptions(ctx, query, ';', multi, sql.LoadSqlMode(ctx).ParserOptions())
+}
+
+// ParseWithOptions implements sql.Parser.
+func (p parser) ParseWithOptions(ctx context.Context, query string, delimiter rune, multi bool, options sqlparser.ParserOptions) (sqlparser.Statement, string, string, error) {
+	query = sql.RemoveSpaceAndDelimiter(query, delimiter)
+	mode := modeOf(ctx, options)
+	first, rest := query, ""
+	if multi {
+		first, rest = dialect.Split(query, mode)
+	}
+	st, err := p.one(ctx, first, mode, options)
+	return st, sql.RemoveSpaceAndDelimiter(first, delimiter), rest, err
+}
+
+// ParseOneWithOptions implements sql.Parser.
+func (p parser) ParseOneWithOptions(ctx context.Context, query string, options sqlparser.ParserOptions) (sqlparser.Statement, int, error) {
+	mode := modeOf(ctx, options)
+	first, rest := dialect.Split(query, mode)
+	st, err := p.one(ctx, first, mode, options)
+	return st, len(query) - len(rest), err
+}
+
+func (p parser) one(ctx context.Context, text string, mode dialect.Mode, options sqlparser.ParserOptions) (sqlparser.Statement, error) {
+	st, err := parseIn(text, mode, options, ctx)
+	if sqlerr.HasKind(err, sqlerr.EmptyQuery) {
+		return nil, sqlparser.ErrEmpty
+	}
+	if err != nil {
+		return nil, err
+	}
+	if st.grant != nil {
+		return nil, sqlerr.New(sqlerr.NotSupported, "GRANT and REVOKE of Millrace's privileges may not stand inside PREPARE or the body of another statement")
+	}
+	if st.ast == nil {
+		return nil, ownInside(st.own)
+	}
+	return st.ast, nil
+}
+
+func ownInside(own dialect.Statement) error {
+	if u, ok := own.(dialect.Unsupported); ok {
+		return sqlerr.New(sqlerr.NotSupported, "%s is not supported yet", u.What)
+	}
+	return sqlerr.New(sqlerr.NotSupported, "%s may not stand inside PREPARE or the body of another statement", strings.TrimPrefix(fmt.Sprintf("%T", own), "dialect."))
+}
+
+// modeOf is the part of the mode that options hold, with the rest from the session when there is one.
+func modeOf(ctx context.Context, options sqlparser.ParserOptions) dialect.Mode {
+	m := dialect.Mode{AnsiQuotes: options.AnsiQuotes, PipesAsConcat: options.PipesAsConcat}
+	if c, ok := ctx.(*sql.Context); ok && c != nil && c.Session != nil {
+		m.NoBackslashEscapes = sql.LoadSqlMode(c).ModeEnabled("NO_BACKSLASH_ESCAPES")
+	}
+	return m
+}

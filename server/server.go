@@ -1,0 +1,297 @@
+package server
+
+import (
+	"context"
+	"crypto/rsa"
+	"errors"
+	"fmt"
+	"net"
+	"runtime/debug"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/dolthub/go-mysql-server/sql"
+	"golang.org/x/sync/errgroup"
+
+	"millrace/internal/catalog"
+	"millrace/internal/kafka"
+	"millrace/server/http"
+	"millrace/server/wire"
+)
+
+// MainDatabase exists at the first start.
+const MainDatabase = "main"
+
+// Server is one engine with its listeners. New opens it, Run serves until its context ends, Close gives everything back.
+type Server struct {
+	cfg     Config
+	catalog *catalog.Catalog
+	pool    *kafka.Pool
+	engine  *engine
+	metrics *metrics
+	tls     *certificates
+	key     *rsa.PrivateKey
+	// ready is set while the listeners take work.
+	ready atomic.Bool
+}
+
+// New opens the catalog and makes the engine. Nothing listens yet; statements can be run with Query.
+func New(cfg Config) (_ *Server, err error) {
+	if err := cfg.check(); err != nil {
+		return nil, err
+	}
+	hosts, err := parseHostRules(cfg.AllowHosts)
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{cfg: cfg, metrics: newMetrics(cfg.Version)}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.Close())
+		}
+	}()
+	if s.tls, err = openCertificates(cfg.TLSCert, cfg.TLSKey, cfg.TLSCA); err != nil {
+		return nil, err
+	}
+	if cfg.DataDir == "" {
+		s.catalog = catalog.OpenMemory()
+	} else if s.catalog, err = catalog.Open(cfg.DataDir); err != nil {
+		return nil, err
+	}
+	s.pool = kafka.NewPool(kafka.PoolOptions{})
+	if s.engine, err = newEngine(s.catalog, functionsOf(cfg, hosts, s.pool), cfg.Log, s.metrics); err != nil {
+		return nil, err
+	}
+	if err := s.firstStart(); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// firstStart makes the main database once. A user who drops it has dropped it.
+func (s *Server) firstStart() error {
+	if len(s.catalog.State().Databases) > 0 {
+		return nil
+	}
+	return s.engine.provider.CreateDatabase(nil, MainDatabase)
+}
+
+// Close gives back what New opened. Run must have returned. Calls after the first do nothing.
+func (s *Server) Close() error {
+	var err error
+	if s.engine != nil {
+		err = s.engine.Engine.Close()
+		s.engine = nil
+	}
+	if s.pool != nil {
+		s.pool.Close()
+		s.pool = nil
+	}
+	if s.catalog != nil {
+		err = errors.Join(err, s.catalog.Close())
+		s.catalog = nil
+	}
+	return err
+}
+
+// ReloadTLS reads the certificate files again. When they cannot be used, the old ones stay in force.
+func (s *Server) ReloadTLS() error {
+	if s.tls == nil {
+		return nil
+	}
+	return s.tls.reload()
+}
+
+// Run runs the init files, listens, and serves until ctx ends; then it drains: no new statements, running ones get DrainTimeout to end. It
+// returns nil after a drain, also when statements had to be cut, and an error when the server could not start or a listener failed.
+func (s *Server) Run(ctx context.Context) (err error) {
+	debug.SetMemoryLimit(s.cfg.memory)
+	if err := sql.SystemVariables.AssignValues(map[string]any{"max_connections": int64(s.cfg.MaxConnections)}); err != nil {
+		return err
+	}
+	if s.cfg.InitFile != "" {
+		if err := s.runInit(ctx, s.cfg.InitFile); err != nil {
+			return err
+		}
+	}
+	if err := s.checkExposure(); err != nil {
+		return err
+	}
+	if s.key, err = loginKey(s.cfg.DataDir); err != nil {
+		return err
+	}
+	l, err := s.listen()
+	if err != nil {
+		return err
+	}
+	return l.serve(ctx)
+}
+
+// checkExposure refuses to open a server without passwords to others.
+func (s *Server) checkExposure() error {
+	switch {
+	case s.cfg.Insecure:
+		s.engine.openToAll()
+	case loopback(s.cfg.Listen):
+	case !s.engine.hasPasswords():
+		return fmt.Errorf("'--listen' is %s, which others can reach, and no user has a password: create users with --init-file "+
+			"(CREATE USER IF NOT EXISTS me IDENTIFIED BY '…'; GRANT ALL ON *.* TO me), or say --insecure", s.cfg.Listen)
+	}
+	return nil
+}
+
+// listeners are the open listeners of a running server.
+type listeners struct {
+	*Server
+	mysql net.Listener
+	http  net.Listener // nil when off
+	wire  *wire.Server
+	web   *http.Server
+}
+
+func (s *Server) listen() (_ *listeners, err error) {
+	l := &listeners{Server: s}
+	if l.mysql, err = net.Listen("tcp", s.cfg.Listen); err != nil {
+		return nil, fmt.Errorf("'--listen': %w", err)
+	}
+	if s.cfg.HTTP != "" {
+		if l.http, err = net.Listen("tcp", s.cfg.HTTP); err != nil {
+			return nil, errors.Join(fmt.Errorf("'--http': %w", err), l.mysql.Close())
+		}
+	}
+	l.wire = wire.NewServer(wire.Config{
+		Version: ServerVersion, GetTLS: s.tls.get, RequireTLS: s.cfg.RequireTLS, RSA: s.key, Accounts: accounts{s.engine.users},
+		Open: s.engine.openConn, MaxConnections: maxConnections, Log: s.cfg.Log, Redact: func(text string) string { return redact(text).text },
+	})
+	s.engine.killConnection = l.wire.Kill
+	s.metrics.gauge("millrace_connections", "Clients that are logged in.", func() float64 { return float64(len(l.wire.Conns())) })
+	l.web = http.New(http.Config{Ready: s.isReady, Metrics: s.metrics.registry, Log: s.cfg.Log})
+	return l, nil
+}
+
+// maxConnections is what SET GLOBAL max_connections says now.
+func maxConnections() int {
+	_, v, _ := sql.SystemVariables.GetGlobal("max_connections")
+	n, _, ok := integer(v)
+	if !ok {
+		return DefaultMaxConnections
+	}
+	return int(n)
+}
+
+func (s *Server) isReady() error {
+	if !s.ready.Load() {
+		return errors.New("the server is starting or draining")
+	}
+	return nil
+}
+
+// serve runs the listeners until ctx ends or one fails, drains, and waits for every goroutine.
+func (l *listeners) serve(ctx context.Context) error {
+	ports := map[string]string{"mysql": l.mysql.Addr().String()}
+	if l.http != nil {
+		ports["http"] = l.http.Addr().String()
+	}
+	for name, address := range l.cfg.Extra {
+		ports[name] = address
+	}
+	var file portsFile
+	if l.cfg.DataDir != "" {
+		var err error
+		if file, err = writePorts(l.cfg.DataDir, ports); err != nil {
+			l.closeAll()
+			return err
+		}
+	}
+	g, failed := errgroup.WithContext(ctx)
+	g.Go(func() error { return l.wire.Serve(l.mysql) })
+	if l.http != nil {
+		g.Go(func() error { return l.web.Serve(l.http) })
+	}
+	l.ready.Store(true)
+	for _, name := range []string{"mysql", "http"} {
+		if address, ok := ports[name]; ok {
+			l.cfg.Announce(name, address)
+		}
+	}
+	l.cfg.Log.Info("ready", "mysql", ports["mysql"], "http", ports["http"], "data_dir", l.cfg.DataDir, "memory_limit", l.cfg.memory, "version", l.cfg.Version)
+	<-failed.Done()
+	l.drain()
+	err := g.Wait()
+	if file.path != "" {
+		err = errors.Join(err, file.remove())
+	}
+	return err
+}
+
+// drain stops both listeners.
+func (l *listeners) drain() {
+	l.ready.Store(false)
+	l.cfg.Log.Info("draining", "connections", len(l.wire.Conns()), "timeout", l.cfg.DrainTimeout)
+	start := time.Now()
+	ctx, cancel := context.WithTimeout(context.Background(), l.cfg.DrainTimeout)
+	defer cancel()
+	if err := l.wire.Shutdown(ctx); err != nil {
+		l.cfg.Log.Warn("statements were cut at the end of the drain", "error", err)
+	}
+	web, stop := context.WithTimeout(context.Background(), 5*time.Second)
+	defer stop()
+	if err := l.web.Shutdown(web); err != nil {
+		l.cfg.Log.Warn("closing HTTP connections", "error", err)
+	}
+	l.cfg.Log.Info("drained", "took", time.Since(start))
+}
+
+func (l *listeners) closeAll() {
+	_ = l.mysql.Close() // they never served
+	if l.http != nil {
+		_ = l.http.Close()
+	}
+}
+
+// local opens a session for statements of the process itself.
+func (s *Server) local() *session {
+	return s.engine.open(s.engine.localID.Add(1), sql.Client{User: localUser, Address: "localhost"})
+}
+
+// Sink takes the answers of Query, statement by statement.
+type Sink interface {
+	// Done is told of a statement without rows.
+	Done(affected, insertID uint64, info string) error
+	// Begin starts a result with the names of its columns and whether each is a number; Row gives a row, nil for NULL, valid until
+	// it returns; End ends it.
+	Begin(names []string, numeric []bool) error
+	Row(values [][]byte) error
+	End() error
+	// Warning is told after a statement of each warning it left.
+	Warning(code int, message string) error
+}
+
+// Query runs the statements of a text inside the process, as a user who may do everything, in the main database.
+func (s *Server) Query(ctx context.Context, text string, out Sink) error {
+	x := s.local()
+	defer x.close()
+	if s.engine.provider.HasDatabase(nil, MainDatabase) {
+		if err := x.use(ctx, MainDatabase); err != nil {
+			return err
+		}
+	}
+	for rest := text; !blank(rest); {
+		var first string
+		first, rest = splitOne(x, ctx, rest)
+		if blank(first) {
+			continue
+		}
+		r := &localResults{out: out}
+		if err := x.query(ctx, strings.TrimSpace(first), r); err != nil {
+			return err
+		}
+		for _, w := range x.sql.Warnings() {
+			if err := out.Warning(w.Code, w.Message); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

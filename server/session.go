@@ -1,0 +1,382 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/dolthub/go-mysql-server/memory"
+	"github.com/dolthub/go-mysql-server/sql"
+	"github.com/dolthub/go-mysql-server/sql/mysql_db"
+	"github.com/dolthub/go-mysql-server/sql/plan"
+	"github.com/dolthub/go-mysql-server/sql/rowexec"
+	"github.com/dolthub/go-mysql-server/sql/types"
+	"github.com/dolthub/vitess/go/vt/sqlparser"
+
+	"millrace/internal/column"
+	"millrace/internal/sqlerr"
+	"millrace/server/dialect"
+	"millrace/server/wire"
+)
+
+// results is where a session puts its answers: the protocol's, or those of a query inside the process.
+type results interface {
+	OK(affected, insertID uint64, info string) error
+	Columns([]wire.Column) error
+	Row(fill func([]byte) ([]byte, error)) error
+	EndRows() error
+	SetMore(bool)
+	Multi() bool
+	Binary() bool
+	RowCount() int64
+}
+
+// batches is implemented by results that take whole batches.
+type batches interface {
+	Batch(b *column.Batch, columns ...int) error
+}
+
+// session runs the statements of one connection on the engine. It is used by one goroutine at a time.
+type session struct {
+	engine *engine
+	id     uint32
+	client sql.Client
+	sql    *memory.Session
+}
+
+// open makes a session; its user must have been authenticated.
+func (e *engine) open(id uint32, client sql.Client) *session {
+	x := &session{engine: e, id: id, client: client}
+	e.ProcessList.AddConnection(id, client.Address)
+	x.fresh("")
+	return x
+}
+
+// Open implements wire.Config.Open.
+func (e *engine) openConn(c *wire.Conn) (wire.Session, error) {
+	x := e.open(c.ID, sql.Client{User: c.Account.User, Address: c.Host, Capabilities: c.Capabilities})
+	return wireSession{x}, nil
+}
+
+// fresh starts with default variables and nothing prepared.
+func (x *session) fresh(db string) {
+	base := fullVariables(func() *sql.BaseSession { return sql.NewBaseSessionWithClientServer("millrace", x.client, x.id) })
+	x.sql = memory.NewSession(base, stored{x.engine.provider}).SetGlobals(map[string]any{})
+	x.sql.SetCurrentDatabase(db)
+	x.engine.ProcessList.ConnectionReady(x.sql)
+}
+
+func (x *session) context(ctx context.Context, shown string) *sql.Context {
+	return x.engine.context(ctx, x.sql, shown)
+}
+
+// release gives back locks; the session is ending or starts afresh.
+func (x *session) release() {
+	ctx := x.context(context.Background(), "")
+	_, err := x.engine.LS.ReleaseAll(ctx)
+	if err = errors.Join(err, x.engine.Analyzer.Catalog.UnlockTables(ctx, x.id)); err != nil {
+		x.engine.log.Warn("releasing the locks of a session", "connection", x.id, "error", err)
+	}
+	sql.SessionEnd(x.sql)
+}
+
+// close ends the session.
+func (x *session) close() {
+	x.release()
+	x.engine.CloseSession(x.id)
+	x.engine.ProcessList.RemoveConnection(x.id)
+}
+
+// reset takes the session back to its start but keeps the database.
+func (x *session) reset() {
+	db := x.sql.GetCurrentDatabase()
+	x.release()
+	x.fresh(db)
+}
+
+// state is what follows each result: status flags, warnings, database.
+func (x *session) state() (status, warnings uint16, db string) {
+	ctx := x.context(context.Background(), "")
+	if on, err := plan.IsSessionAutocommit(ctx); err == nil && on {
+		status |= wire.StatusAutocommit
+	}
+	if x.sql.GetTransaction() != nil {
+		status |= wire.StatusInTrans
+	}
+	if mode, err := x.sql.GetSessionVariable(ctx, "sql_mode"); err == nil {
+		if m, ok := mode.(string); ok && strings.Contains(m, "NO_BACKSLASH_ESCAPES") {
+			status |= wire.StatusNoBackslashEscapes
+		}
+	}
+	return status, x.sql.WarningCount(), x.sql.GetCurrentDatabase()
+}
+
+// use makes a database the current one.
+func (x *session) use(ctx context.Context, name string) error {
+	c := x.context(ctx, "")
+	db, err := x.engine.Analyzer.Catalog.Database(c, name)
+	if err != nil {
+		return fault(ctx, err)
+	}
+	if p, ok := db.(mysql_db.PrivilegedDatabase); ok {
+		db = p.Unwrap()
+	}
+	x.sql.SetCurrentDatabase(db.Name())
+	if err := x.sql.UseDatabase(c, db); err != nil {
+		return fault(ctx, err)
+	}
+	x.engine.ProcessList.ConnectionReady(x.sql)
+	return nil
+}
+
+// query runs the statements of a text one after the other; the first error ends it.
+func (x *session) query(ctx context.Context, text string, r results) error {
+	for {
+		c := x.context(ctx, "")
+		first, rest := dialect.Split(text, dialectMode(sql.LoadSqlMode(c)))
+		more := !blank(rest)
+		if more && !r.Multi() {
+			return dialect.ErrorAt(text, len(text)-len(strings.TrimLeft(rest, " \t\r\n")), "one statement is expected, another follows")
+		}
+		r.SetMore(more)
+		st, err := parse(c, first)
+		if err != nil {
+			err = fault(ctx, err)
+			x.failed(redact(first), time.Now(), err)
+			return err
+		}
+		if err := x.run(ctx, st, nil, r); err != nil || !more {
+			return err
+		}
+		text = rest
+	}
+}
+
+// blank reports whether nothing but white space, comments and delimiters is left of a text.
+func blank(text string) bool {
+	for {
+		text = strings.TrimLeft(text, " \t\r\n;")
+		switch {
+		case text == "":
+			return true
+		case strings.HasPrefix(text, "#"), strings.HasPrefix(text, "-- "), text == "--":
+			_, text, _ = strings.Cut(text, "\n")
+		case strings.HasPrefix(text, "/*") && !strings.HasPrefix(text, "/*!"):
+			var closed bool
+			if _, text, closed = strings.Cut(text, "*/"); !closed {
+				return true
+			}
+		default:
+			return false
+		}
+	}
+}
+
+// run executes a statement, with values for its placeholders, and answers.
+func (x *session) run(ctx context.Context, st *statement, values map[string]sqlparser.Expr, r results) (err error) {
+	start := time.Now()
+	x.engine.questions.Add(1)
+	defer func() {
+		if p := recover(); p != nil {
+			x.engine.log.Error("panic in a statement", "connection", x.id, "statement", st.shown.text, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			err = sqlerr.New(sqlerr.Unexpected, "the statement failed because of a fault in the server; its log has more")
+		}
+		err = st.shown.scrubError(err)
+		x.finished(st, start, r.RowCount(), err)
+	}()
+	ctx, cancel, err := x.limit(ctx, st)
+	if err != nil {
+		return err
+	}
+	defer cancel()
+	c, err := x.engine.ProcessList.BeginQuery(x.context(ctx, st.shown.text), st.shown.text)
+	if err != nil {
+		return fault(ctx, err)
+	}
+	defer x.engine.ProcessList.EndQuery(c)
+	return fault(c, x.answer(c, st, values, r))
+}
+
+// limit applies max_execution_time, which as in MySQL is for SELECT.
+func (x *session) limit(ctx context.Context, st *statement) (context.Context, context.CancelFunc, error) {
+	if _, ok := st.ast.(sqlparser.SelectStatement); !ok {
+		return ctx, func() {}, nil
+	}
+	v, err := x.sql.GetSessionVariable(x.context(ctx, ""), "max_execution_time")
+	if err != nil {
+		return ctx, nil, fault(ctx, err)
+	}
+	ms, _ := v.(int64)
+	if ms <= 0 {
+		return ctx, func() {}, nil
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, time.Duration(ms)*time.Millisecond, errTimeout)
+	return ctx, cancel, nil
+}
+
+// answer routes a statement: ours, or the engine's.
+func (x *session) answer(c *sql.Context, st *statement, values map[string]sqlparser.Expr, r results) error {
+	switch own := st.own.(type) {
+	case nil:
+	case dialect.Unsupported:
+		return dialect.NotSupportedAt(st.text, own.Pos, "%s is not supported yet", own.What)
+	case dialect.DescribeFunction:
+		return x.describe(c, own, r)
+	default:
+		return sqlerr.New(sqlerr.NotSupported, "this statement is not supported yet")
+	}
+	if st.ast == nil && st.grant != nil {
+		if err := st.grant.run(c, x.engine.users); err != nil {
+			return err
+		}
+		return r.OK(0, 0, "")
+	}
+	if kill, ok := st.ast.(*sqlparser.Kill); ok {
+		return x.kill(c, kill, r)
+	}
+	for _, n := range st.counts {
+		n.StoredProcVal = sqlparser.NewIntVal(strconv.AppendUint(nil, uint64(x.sql.WarningCount()), 10))
+	}
+	schema, rows, err := x.execute(c, st, values)
+	if err != nil {
+		return err
+	}
+	for _, name := range st.unknown {
+		c.Warn(int(sqlerr.UnknownVariable.Errno), "system variable '%s' is unknown: NULL is given for it", name)
+	}
+	if types.IsOkResultSchema(schema) || len(schema) == 0 {
+		return x.answerOK(c, st, rows, r)
+	}
+	return x.answerRows(c, schema, rows, r)
+}
+
+// execute hands a statement to the engine. The engine looks placeholders up by the statement's text in the session, where it is put for
+// this call only: other statements may have the same text.
+func (x *session) execute(c *sql.Context, st *statement, values map[string]sqlparser.Expr) (sql.Schema, sql.RowIter, error) {
+	if values != nil {
+		x.sql.PrepareQuery(st.text, st.ast)
+		defer x.sql.UnprepareQuery(st.text)
+	}
+	schema, rows, _, err := x.engine.QueryWithBindings(c, st.text, st.ast, values, nil)
+	return schema, rows, err
+}
+
+// answerOK runs a statement that returns no rows to its end.
+func (x *session) answerOK(c *sql.Context, st *statement, rows sql.RowIter, r results) error {
+	var ok types.OkResult
+	for {
+		row, err := rows.Next(c)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			_ = rows.Close(c) // it fails for the same reason, which err tells better
+			return err
+		}
+		if len(row) > 0 {
+			if result, is := row[0].(types.OkResult); is {
+				ok = result
+			}
+		}
+	}
+	if err := rows.Close(c); err != nil {
+		return err
+	}
+	if st.grant != nil {
+		if err := st.grant.run(c, x.engine.users); err != nil {
+			return err
+		}
+	}
+	info := ""
+	if ok.Info != nil {
+		info = ok.Info.String()
+	}
+	return r.OK(ok.RowsAffected, ok.InsertID, info)
+}
+
+func (x *session) answerRows(c *sql.Context, schema sql.Schema, rows sql.RowIter, r results) error {
+	columns := columnsOf(c, schema)
+	err := r.Columns(columns)
+	if err == nil {
+		err = send(c, schema, columns, rows, r)
+	}
+	if closing := rows.Close(c); err == nil {
+		err = closing
+	}
+	if err != nil {
+		return err
+	}
+	return r.EndRows()
+}
+
+// batchIter is implemented by the iterators of our own plan nodes: batches instead of rows, valid until the next call.
+type batchIter interface {
+	NextBatch(*sql.Context) (*column.Batch, error)
+	Fields() []column.Field
+}
+
+// unwrap looks through the engine's bookkeeping at the root of a plan. Whoever takes batches from below must still close the root.
+func unwrap(rows sql.RowIter) sql.RowIter {
+	for {
+		switch i := rows.(type) {
+		case *rowexec.ExprCloserIter:
+			rows = i.GetIter()
+		case *plan.TrackedRowIter:
+			rows = i.GetIter()
+		case *rowexec.TransactionCommittingIter:
+			rows = i.GetIter()
+		default:
+			return rows
+		}
+	}
+}
+
+// send sends all rows: as batches when the root of the plan and the results both speak them.
+func send(c *sql.Context, schema sql.Schema, columns []wire.Column, rows sql.RowIter, r results) error {
+	if b, ok := r.(batches); ok {
+		if from, ok := unwrap(rows).(batchIter); ok && len(from.Fields()) == len(columns) {
+			if err := sendBatches(c, from, b); err != nil {
+				return err
+			}
+			c.GetLastQueryInfo().FoundRows.Store(r.RowCount()) // the engine counts rows that pass its own iterators
+			return nil
+		}
+	}
+	e := newEncoder(c, schema, columns, r.Binary())
+	for {
+		row, err := rows.Next(c)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err == nil {
+			err = c.Err() // not every iterator of the engine looks at the context
+		}
+		if err != nil {
+			return err
+		}
+		e.row = row
+		if err := r.Row(e.fill); err != nil {
+			return err
+		}
+	}
+}
+
+func sendBatches(c *sql.Context, from batchIter, to batches) error {
+	for {
+		b, err := from.NextBatch(c)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if err := to.Batch(b); err != nil {
+			return err
+		}
+	}
+}

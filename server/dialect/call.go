@@ -85,8 +85,10 @@ func (r *rewriter) endCall(f *frame, paren token) {
 
 // literal makes a string literal that the engine's lexer reads as s.
 func literal(s string) string {
-	return "'" + strings.NewReplacer(`\`, `\\`, `'`, `''`).Replace(s) + "'"
+	return "'" + literalEscapes.Replace(s) + "'"
 }
+
+var literalEscapes = strings.NewReplacer(`\`, `\\`, `'`, `''`)
 
 // over attaches OVER (…) or OVER w to the call before it.
 func (r *rewriter) over() {

@@ -13,6 +13,8 @@ import (
 	"millrace/internal/sqlerr"
 )
 
+var ctx = context.Background()
+
 // TestScripts runs testdata/*. Commands, each with SQL as input:
 //
 //	rewrite [mode=(…)] [engine-refuses]   the rewritten text, "same" if unchanged, or the error; checked with the engine's parser
@@ -85,7 +87,7 @@ func parserOptions(m Mode) sqlparser.ParserOptions {
 }
 
 func engineParses(sql string, m Mode) error {
-	_, err := sqlparser.ParseWithOptions(context.Background(), sql, parserOptions(m))
+	_, err := sqlparser.ParseWithOptions(ctx, sql, parserOptions(m))
 	return err
 }
 
@@ -95,7 +97,7 @@ func headingsCommand(t *testing.T, d *datadriven.TestData, m Mode) string {
 	if err != nil {
 		return err.Error()
 	}
-	statement, err := sqlparser.ParseWithOptions(context.Background(), r.SQL, parserOptions(m))
+	statement, err := sqlparser.ParseWithOptions(ctx, r.SQL, parserOptions(m))
 	if err != nil {
 		t.Fatalf("%s: %v\n%s", d.Pos, err, r.SQL)
 	}

@@ -118,9 +118,29 @@ func (r *rewriter) statementWord(t token) bool {
 	case wordTruncate:
 		return r.at == 0
 	case wordView:
-		first := r.tokens[0].word
-		return len(r.frames) == 1 && r.top().clause == clauseNone &&
-			(first == wordCreate || first == wordAlter || first == wordDrop || first == wordShow)
+		return len(r.frames) == 1 && r.top().clause == clauseNone && r.changesSchema()
+	}
+	return false
+}
+
+// changesSchema reports whether the statement makes, changes, drops or shows something with a name.
+func (r *rewriter) changesSchema() bool {
+	switch r.tokens[0].word {
+	case wordCreate, wordAlter, wordDrop, wordShow:
+		return true
+	}
+	return false
+}
+
+// showsDatabase reports whether FROM and IN name a database: SHOW TABLES FROM d, SHOW COLUMNS FROM t FROM d.
+func (r *rewriter) showsDatabase() bool {
+	if r.tokens[0].word != wordShow || len(r.frames) > 1 {
+		return false
+	}
+	for i := 1; i < r.at; i++ {
+		if t := r.tokens[i]; t.word == wordFrom || isOneOf(r.text(t), "tables", "status", "triggers", "events", "views") {
+			return true
+		}
 	}
 	return false
 }
@@ -145,6 +165,13 @@ func (r *rewriter) clause(t token) {
 		}
 		r.endItem()
 		f.clause, f.wantTable = clauseFrom, true
+		if r.showsDatabase() {
+			f.clause = clauseDatabases
+		}
+	case wordIn:
+		if r.showsDatabase() {
+			f.clause, f.wantTable = clauseDatabases, true
+		}
 	case wordInto:
 		r.endItem()
 		f.clause, f.wantTable = clauseFrom, true
@@ -157,6 +184,15 @@ func (r *rewriter) clause(t token) {
 		}
 	case wordTable, wordDescribe, wordExplain:
 		f.clause, f.wantTable = clauseTables, true
+		r.table = r.table || t.word == wordTable
+	case wordUse:
+		if r.at == 0 {
+			f.clause, f.wantTable = clauseDatabases, true
+		}
+	case wordCallable: // DATABASE, SCHEMA
+		if r.at > 0 && r.at < 3 && r.changesSchema() && isOneOf(r.text(t), "database", "schema") {
+			f.clause, f.wantTable = clauseDatabases, true
+		}
 	case wordDesc:
 		if r.at == 0 {
 			f.clause, f.wantTable = clauseTables, true

@@ -44,13 +44,11 @@ func (r *rewriter) chain() {
 	call := r.tokens[c.next].is('(') && !c.star
 
 	table := f.wantTable && !(call && f.clause == clauseFrom && !r.columnsFollow())
-	catalog := 4 // parts with which a column name starts with a catalog
+	catalog := 4 // with so many parts a column starts with a catalog
 	switch {
-	case table && !c.star:
-		catalog = 3
-	case table: // GRANT … ON catalog.schema.*
+	case table && (c.star || f.clause == clauseDatabases): // GRANT … ON catalog.schema.*
 		catalog = 2
-	case c.star:
+	case table, c.star:
 		catalog = 3
 	}
 	switch {
@@ -58,7 +56,7 @@ func (r *rewriter) chain() {
 		r.fail(r.errorAt(start, "name '%s' has too many parts", r.source[start:r.part(c, c.parts-1).end]).
 			WithHint("a table is catalog.schema.table or database.table; put names with dots into back-ticks"))
 		return
-	case c.parts == catalog && !call || c.parts == 3 && table:
+	case c.parts == catalog && (!call || table):
 		r.replace(start, r.part(c, 1).end, quote(r.name(r.part(c, 0))+"."+r.name(r.part(c, 1))))
 	default:
 		if w := r.tokens[c.first].word; (w == wordKey || w == wordPartition) && !call {
@@ -91,7 +89,7 @@ func (r *rewriter) columnsFollow() bool {
 // openColumns opens the parenthesis behind the name of a table.
 func (r *rewriter) openColumns() {
 	f := frame{kind: frameGroup, start: r.tokens[r.at].start}
-	if r.tokens[0].word == wordCreate && r.top().clause == clauseTables && len(r.frames) == 1 {
+	if r.definesTable() && r.tokens[0].word == wordCreate && r.table {
 		if next := r.tokenAt(1); next.word != wordSelect && next.word != wordWith && next.word != wordLike && !next.is('(') {
 			f.kind = frameColumns
 		}

@@ -47,6 +47,9 @@ func (r *rewriter) label() bool {
 	return r.at >= 2 && b.statementStart(r.source)
 }
 
+// pathEscapes escapes a name between single quotes in the text of a path.
+var pathEscapes = strings.NewReplacer(`\`, `\\`, `'`, `\'`)
+
 type pathReader struct {
 	*rewriter
 	at   int
@@ -118,7 +121,7 @@ func (p *pathReader) subscript() *sqlerr.Error {
 	p.out.WriteByte('[')
 	if t.kind == tokenString {
 		p.step = p.stringValue(t)
-		p.out.WriteString("'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(p.step) + "'")
+		p.out.WriteString("'" + pathEscapes.Replace(p.step) + "'")
 	} else {
 		p.out.WriteString(p.text(t))
 	}

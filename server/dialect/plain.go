@@ -92,11 +92,11 @@ var suspicious = func() (t [256]bool) {
 	return t
 }()
 
-var constructWords = []string{"key", "partition", "stream", "try_cast", "cast", "write_kafka"}
+var constructWords = []string{"key", "partition", "stream", "try_cast", "cast"}
 
 func isConstructWord(w string) bool {
 	switch len(w) {
-	case 3, 4, 6, 8, 9, 11:
+	case 3, 4, 6, 8, 9:
 		return isOneOf(w, constructWords...)
 	}
 	return false

@@ -14,6 +14,11 @@ func Rewrite(text string, m Mode) (*Result, error) {
 			return &Result{SQL: text, Params: params, original: text, mode: m}, nil
 		}
 	}
+	return rewrite(text, m)
+}
+
+// rewrite is Rewrite without the short cut for plain text.
+func rewrite(text string, m Mode) (*Result, error) {
 	r := rewriter{source: text, mode: m, tokens: tokenize(text, m)}
 	r.frames = append(r.storage[:0], frame{item: -1})
 	statement, err := r.statementOf()
@@ -56,8 +61,10 @@ type rewriter struct {
 	items []item
 	// streaming is the token where the name of a call with STREAM begins.
 	streaming int
-	params    int
-	err       *sqlerr.Error // the first error; it ends the walk
+	// table is set once TABLE was seen: the parenthesis behind the name of a new table holds its columns.
+	table  bool
+	params int
+	err    *sqlerr.Error // the first error; it ends the walk
 }
 
 // operand is the last complete operand before the current token.
@@ -88,10 +95,11 @@ const (
 type clause uint8
 
 const (
-	clauseNone   clause = iota
-	clauseSelect        // a select list
-	clauseFrom          // tables of a query: FROM, JOIN, UPDATE, INTO
-	clauseTables        // tables of DDL and other statements
+	clauseNone      clause = iota
+	clauseSelect           // a select list
+	clauseFrom             // tables of a query: FROM, JOIN, UPDATE, INTO
+	clauseTables           // tables of DDL and other statements
+	clauseDatabases        // databases: USE, CREATE DATABASE, SHOW TABLES FROM
 	clauseLimit
 )
 
@@ -129,7 +137,7 @@ func (r *rewriter) top() *frame { return &r.frames[len(r.frames)-1] }
 func (r *rewriter) text(t token) string { return r.source[t.start:t.end] }
 
 func (r *rewriter) isWord(i int, w string) bool {
-	return r.tokens[i].kind == tokenWord && strings.EqualFold(r.text(r.tokens[i]), w)
+	return r.tokens[i].kind == tokenWord && isOneOf(r.text(r.tokens[i]), w)
 }
 
 // tokenAt is the token n places from the current one; beyond either end it is the closing tokenEnd.
@@ -181,11 +189,14 @@ func (r *rewriter) noOperand() { r.top().operand = operand{} }
 
 // walk goes over all tokens. Each step consumes at least one.
 func (r *rewriter) walk() {
-	for r.err == nil && r.tokens[r.at].kind != tokenEnd {
+	for r.tokens[r.at].kind != tokenEnd {
 		t := r.tokens[r.at]
 		f := r.top()
 		if f.elementStart {
 			if f.kind == frameCall && !t.is(')') && r.argument() {
+				if r.err != nil {
+					return
+				}
 				continue
 			}
 		}
@@ -204,9 +215,12 @@ func (r *rewriter) walk() {
 		default:
 			r.operator(t)
 		}
+		if r.err != nil {
+			return
+		}
 		r.top().elementStart = r.tokens[r.at-1].is(',') || r.tokens[r.at-1].is('(')
 	}
-	for len(r.frames) > 0 && r.err == nil {
+	for len(r.frames) > 0 {
 		r.endItem()
 		r.frames = r.frames[:len(r.frames)-1]
 	}

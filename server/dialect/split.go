@@ -84,9 +84,11 @@ func (b *body) statementStart(text string) bool {
 		isOneOf(text[t.start:t.end], "do", "row", "deterministic", "sql", "data", "invoker", "definer")
 }
 
+// isOneOf reports whether s is one of the ASCII words of list, whatever its case.
 func isOneOf(s string, list ...string) bool {
 	for _, w := range list {
-		if strings.EqualFold(s, w) {
+		// With equal lengths EqualFold cannot match letters outside ASCII, such as the Kelvin sign.
+		if len(s) == len(w) && strings.EqualFold(s, w) {
 			return true
 		}
 	}

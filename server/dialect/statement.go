@@ -41,8 +41,8 @@ func (Explain) statement()          {}
 func (DescribeFunction) statement() {}
 func (Unsupported) statement()      {}
 
-// ownStatements are the first words of statements that may be ours.
-var ownStatements = []string{"explain", "describe", "desc", "create", "alter", "drop", "show", "refresh", "backup", "export", "grant", "revoke"}
+// ownStatements are the first words of statements that may be ours, or name databases.
+var ownStatements = []string{"explain", "describe", "desc", "create", "alter", "drop", "show", "refresh", "backup", "export", "grant", "revoke", "use"}
 
 func startsOwnStatement(text string) bool {
 	n := 0
@@ -77,6 +77,9 @@ func (r *rewriter) statementOf() (Statement, *sqlerr.Error) {
 	case wordExplain, wordDescribe, wordDesc:
 		return r.explain()
 	}
+	if first := r.tokens[0]; first.kind != tokenWord || !isOneOf(r.text(first), ownStatements...) {
+		return r.insertIntoFunction(), nil
+	}
 	for _, pattern := range laterStatements {
 		if what, ok := r.opensWith(pattern); ok {
 			return Unsupported{What: what, Pos: r.tokens[0].start}, nil
@@ -87,9 +90,6 @@ func (r *rewriter) statementOf() (Statement, *sqlerr.Error) {
 	}
 	if r.isWord(0, "export") && r.tokens[1].is('(') {
 		return Unsupported{What: "EXPORT", Pos: r.tokens[0].start}, nil
-	}
-	if r.tokens[0].word == wordInsert {
-		return r.insertIntoFunction(), nil
 	}
 	return nil, nil
 }
@@ -163,6 +163,9 @@ func (r *rewriter) explain() (Statement, *sqlerr.Error) {
 
 // insertIntoFunction recognises INSERT INTO write_kafka(name => …): a sink. INSERT INTO t (column, …) is no call.
 func (r *rewriter) insertIntoFunction() Statement {
+	if r.tokens[0].word != wordInsert {
+		return nil
+	}
 	i := 1
 	if r.tokens[i].word == wordInto {
 		i++

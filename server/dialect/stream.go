@@ -1,7 +1,5 @@
 package dialect
 
-import "strings"
-
 // stream handles the word STREAM where a table may stand. It returns false if STREAM is just the name of a table.
 //
 //	STREAM f(…), STREAM(f(…))    a streaming read of a table function
@@ -10,6 +8,10 @@ import "strings"
 //	STREAM t                     written in capitals a streaming read, else the table "stream" with the alias t
 func (r *rewriter) stream() bool {
 	t, next := r.tokens[r.at], r.tokenAt(1)
+	switch r.tokenAt(-1).word {
+	case wordInto, wordUpdate, wordInsert, wordReplace, wordDelete: // what is written to is a table
+		return false
+	}
 	if next.is('(') {
 		return r.streamWrapper(t)
 	}
@@ -67,7 +69,7 @@ func (r *rewriter) watermark() {
 	if r.tokens[at].is(')') { // STREAM(f(…))
 		at++
 	}
-	if r.tokens[at].kind == tokenWord && strings.EqualFold(r.text(r.tokens[at]), "watermark") {
+	if r.isWord(at, "watermark") {
 		if t := r.tokens[at+1]; t.named() || t.is('(') || t.kind == tokenVariable {
 			r.fail(NotSupportedAt(r.source, r.tokens[at].start, "WATERMARK is not supported yet"))
 		}

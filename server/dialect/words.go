@@ -55,6 +55,7 @@ const (
 	wordIf
 	wordIgnore
 	wordInsert
+	wordIn
 	wordInto
 	wordJoin
 	wordKey
@@ -114,7 +115,7 @@ var words = map[string]word{
 	"create": wordCreate, "delete": wordDelete, "desc": wordDesc, "describe": wordDescribe, "distinct": wordDistinct, "drop": wordDrop,
 	"else": wordElse, "explain": wordExplain, "for": wordFor, "force": wordForce, "foreign": wordForeign, "from": wordFrom,
 	"fulltext": wordFulltext, "grant": wordGrant, "group": wordGroup, "having": wordHaving, "if": wordIf, "ignore": wordIgnore,
-	"insert": wordInsert, "into": wordInto, "join": wordJoin, "key": wordKey, "lateral": wordLateral, "like": wordLike, "limit": wordLimit,
+	"insert": wordInsert, "in": wordIn, "into": wordInto, "join": wordJoin, "key": wordKey, "lateral": wordLateral, "like": wordLike, "limit": wordLimit,
 	"linear": wordLinear, "lock": wordLock, "loop": wordLoop, "on": wordOn, "order": wordOrder, "over": wordOver,
 	"partition": wordPartition, "primary": wordPrimary, "references": wordReferences, "rename": wordRename, "repeat": wordRepeat,
 	"replace": wordReplace, "revoke": wordRevoke, "select": wordSelect, "set": wordSet, "show": wordShow, "spatial": wordSpatial,
@@ -133,12 +134,12 @@ func init() {
 	}
 	add(wordOperand, "null true false default current_date current_time current_timestamp current_user localtime localtimestamp maxvalue "+
 		"utc_date utc_time utc_timestamp")
-	add(wordCallable, "char convert cume_dist database dense_rank exists first_value grouping interval json_table lag last_value lead left "+
+	add(wordCallable, "char convert cume_dist database dense_rank exists first_value grouping json_table lag last_value lead left "+
 		"match mod nth_value ntile percent_rank rank right row row_number schema")
 	add(wordReserved, `accessible all and asc asensitive before between bigint binary blob both call cascade character check column
 		condition constraint continue cross cube cursor databases day_hour day_microsecond day_minute day_second dec decimal declare delayed
 		deterministic distinctrow div double dual each elseif empty enclosed escape escaped exit fetch float float4 float8 function
-		generated get groups high_priority hour_microsecond hour_minute hour_second in index infile inner inout insensitive int int1 int2 int3 int4
+		generated get groups high_priority hour_microsecond hour_minute hour_second index infile inner inout insensitive int interval int1 int2 int3 int4
 		int8 integer io_after_gtids io_before_gtids is iterate keys kill leading leave lines load long longblob longtext low_priority
 		master_bind master_ssl_verify_server_cert mediumblob mediumint mediumtext middleint minute_microsecond minute_second modifies
 		natural no_write_to_binlog not numeric of optimize optimizer_costs option optionally or out outer outfile precision procedure purge range read

@@ -3,6 +3,7 @@ package kafka
 import (
 	"context"
 	"errors"
+	"math"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -56,7 +57,9 @@ func (l *lane) request(asks []ask) *kmsg.FetchRequest {
 	req.IsolationLevel = int8(l.src.spec.Isolation)
 	req.SessionID, req.SessionEpoch = 0, -1 // no fetch session
 	req.Topics = make([]kmsg.FetchRequestTopic, 0, 1)
-	var total int32
+	// What bounds an answer is the sum of its partitions' bounds. The bound of the whole is left wide: a broker that reaches it in the midst of a
+	// partition may leave out which transactions were aborted (kfake does).
+	req.MaxBytes = math.MaxInt32
 	var last *topicRef
 	for _, a := range asks {
 		if a.topic != last {
@@ -72,14 +75,6 @@ func (l *lane) request(asks []ask) *kmsg.FetchRequest {
 		p.PartitionMaxBytes = a.bytes
 		t := &req.Topics[len(req.Topics)-1]
 		t.Partitions = append(t.Partitions, p)
-		total = max(total, a.bytes)
-	}
-	req.MaxBytes = total
-	if len(asks) > 1 {
-		req.MaxBytes = firstFetchBytes
-	}
-	if cfg.FetchMaxBytes > 0 {
-		req.MaxBytes = cfg.FetchMaxBytes
 	}
 	return req
 }
@@ -114,13 +109,34 @@ type pace struct {
 }
 
 func newPace(cfg *Config, limit int64) pace {
-	if cfg.PartitionMaxBytes > 0 {
-		return pace{size: cfg.PartitionMaxBytes, fixed: true, cap: cfg.PartitionMaxBytes}
+	if n := cfg.fetchBytes(); n > 0 {
+		return pace{size: n, fixed: true, cap: n}
 	}
 	if limit >= 0 && limit <= smallLimit {
 		return pace{size: firstFetchBytesLimit, cap: maxFetchBytes}
 	}
 	return pace{size: firstFetchBytes, cap: maxFetchBytes}
+}
+
+// fetchBytes is how much the user lets a fetch of one partition bring, 0 when that is left to us.
+func (c *Config) fetchBytes() int32 {
+	if c.FetchMaxBytes > 0 && (c.PartitionMaxBytes <= 0 || c.FetchMaxBytes < c.PartitionMaxBytes) {
+		return c.FetchMaxBytes
+	}
+	return max(c.PartitionMaxBytes, 0)
+}
+
+// togetherBytes is the bound for each of n small tasks that are asked for at once.
+func (c *Config) togetherBytes(n int) int32 {
+	all := int32(maxFetchBytes)
+	if c.FetchMaxBytes > 0 {
+		all = min(all, c.FetchMaxBytes)
+	}
+	each := min(max(all/int32(n), 1), firstFetchBytes)
+	if c.PartitionMaxBytes > 0 {
+		each = min(each, c.PartitionMaxBytes)
+	}
+	return each
 }
 
 // observe notes an answer of got bytes that the lane waited for, and for how long it worked on the one before.

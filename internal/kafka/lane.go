@@ -97,7 +97,7 @@ func (s *source) perOffset() float64 {
 
 // worthStealing is the number of bytes of which half is worth another fetch.
 func (l *lane) worthStealing() int64 {
-	if n := l.src.cfg.PartitionMaxBytes; n > 0 {
+	if n := l.src.cfg.fetchBytes(); n > 0 {
 		return 4 * int64(n)
 	}
 	return 4 * firstFetchBytes

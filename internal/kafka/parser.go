@@ -236,7 +236,7 @@ func (p *parser) parse(ctx context.Context, at place, in []byte, from, to int64,
 
 // control takes note of the end of a transaction: of the records of a control batch only whether it is an abort matters.
 func (p *parser) control(b *batch, aborted aborts) error {
-	if len(aborted) == 0 || b.records == 0 || !b.transactional() {
+	if b.records == 0 || !aborted.covers(b) { // a marker below the first listed begin ends a transaction that is not listed
 		return nil
 	}
 	rec := b.compressed

@@ -13,9 +13,10 @@ import (
 func (l *lane) readTogether(ctx context.Context, tasks []*task) (alone []*task, _ error) {
 	todo := slices.Clone(tasks)
 	for len(todo) > 0 {
+		each := l.src.cfg.togetherBytes(len(todo))
 		asks := make([]ask, len(todo))
 		for i, t := range todo {
-			asks[i] = ask{t.partition, t.next, newPace(&l.src.cfg, l.src.req.Limit).size}
+			asks[i] = ask{t.partition, t.next, each}
 		}
 		c := l.fetch(ctx, asks...)
 		<-c.done
@@ -26,7 +27,6 @@ func (l *lane) readTogether(ctx context.Context, tasks []*task) (alone []*task, 
 			break // read deals with errors
 		}
 		var left []*task
-		progress := false
 		answers := c.byPartition()
 		for _, t := range todo {
 			p := answers[t.partition]
@@ -39,11 +39,10 @@ func (l *lane) readTogether(ctx context.Context, tasks []*task) (alone []*task, 
 			if err != nil {
 				return nil, l.parseError(t, err)
 			}
-			if to == from { // the answer was full before its turn, or there is nothing
-				left = append(left, t)
+			if to == from { // the first batch is too large, or nothing is left up to the end
+				alone = append(alone, t)
 				continue
 			}
-			progress = true
 			l.src.stats.fetched.Add(int64(len(p.RecordBatches)))
 			t.touch(from)
 			end := t.claim(to)
@@ -57,9 +56,6 @@ func (l *lane) readTogether(ctx context.Context, tasks []*task) (alone []*task, 
 			}
 		}
 		todo = left
-		if !progress {
-			break
-		}
 	}
 	return append(alone, todo...), nil
 }

@@ -145,7 +145,9 @@ func (w *work) init(tasks []*task, ordered bool, lanes int) {
 			continue
 		}
 		at, ok := small[t.leader.id]
-		if !ok || len(w.queue[at].tasks) >= per {
+		// A request names a partition once; the tasks of one follow each other.
+		full := func(u unit) bool { n := len(u.tasks); return n >= per || u.tasks[n-1].partition == t.partition }
+		if !ok || full(w.queue[at]) {
 			small[t.leader.id] = len(w.queue)
 			w.queue = append(w.queue, g)
 			continue

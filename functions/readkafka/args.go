@@ -96,39 +96,41 @@ func cutStreamFlag(pairs []option.Pair) ([]option.Pair, bool) {
 // spreadConsumerConfig replaces consumerConfigUpdates by a kafka.* pair for each of its entries, so that they meet the same rules as those given singly.
 func spreadConsumerConfig(pairs []option.Pair, stream bool) ([]option.Pair, error) {
 	const name = "consumerConfigUpdates"
-	var rest, configs []option.Pair
-	singly := map[string]string{}
-	for _, p := range pairs {
-		if o := Arguments.Lookup(p.Name); o != nil && o.Name == name {
-			configs = append(configs, p)
-			continue
-		}
-		rest = append(rest, p)
-		if v, err := Arguments.Bind([]option.Pair{p}, stream); err == nil {
-			for k, value := range v.Under("kafka.*") {
-				singly[strings.ToLower(k)] = value
-			}
-		}
+	is := func(p option.Pair) bool {
+		o := Arguments.Lookup(p.Name)
+		return o != nil && o.Name == name
 	}
-	if configs == nil {
+	if !slices.ContainsFunc(pairs, is) {
 		return pairs, nil
+	}
+	var configs, rest []option.Pair
+	for _, p := range pairs {
+		if is(p) {
+			configs = append(configs, p)
+		} else {
+			rest = append(rest, p)
+		}
 	}
 	v, err := Arguments.Bind(configs, stream)
 	if err != nil {
 		return nil, err
 	}
+	singly := map[string]option.Pair{}
+	for _, p := range rest {
+		singly[strings.ToLower(p.Name)] = p
+	}
 	updates := v.Map(name)
 	for _, key := range slices.Sorted(maps.Keys(updates)) {
-		property := key
+		property := option.Pair{Name: key, Value: updates[key]}
 		if !strings.HasPrefix(strings.ToLower(key), "kafka.") {
-			property = "kafka." + key
+			property.Name = "kafka." + key
 		}
-		given, twice := singly[strings.ToLower(property)]
+		given, twice := singly[strings.ToLower(property.Name)]
 		switch {
 		case !twice:
-			rest = append(rest, option.Pair{Name: property, Value: updates[key]})
-		case given != updates[key]:
-			return nil, sqlerr.New(sqlerr.OptionConflict, "'%s' stands in '%s' too, with another value", property, v.As(name)).WithHint("keep one of them")
+			rest = append(rest, property)
+		case !Arguments.Same(given, property):
+			return nil, sqlerr.New(sqlerr.OptionConflict, "'%s' stands in '%s' too, with another value", property.Name, v.As(name)).WithHint("keep one of them")
 		}
 	}
 	return rest, nil

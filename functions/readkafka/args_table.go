@@ -5,7 +5,7 @@ import (
 	"millrace/internal/option"
 )
 
-//go:generate go test -tags gms_pure_go -run TestOptionsDocIsCurrent -rewrite .
+//go:generate go test -tags gms_pure_go . -run TestOptionsDocIsCurrent -rewrite
 
 // Reasons that several arguments share.
 const (

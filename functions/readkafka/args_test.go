@@ -238,3 +238,18 @@ func TestNamesCanBeCheckedBeforeValuesAreKnown(t *testing.T) {
 		}
 	}
 }
+
+// BenchmarkBind is what the arguments cost each statement.
+func BenchmarkBind(b *testing.B) {
+	pairs := []option.Pair{
+		{Name: "bootstrapServers", Value: "broker1:9092,broker2:9092"}, {Name: "subscribe", Value: "orders"}, {Name: "startingOffsets", Value: `{"orders":{"0":23,"1":-2}}`},
+		{Name: "includeHeaders", Value: true}, {Name: "kafka.security.protocol", Value: "SASL_SSL"}, {Name: "kafka.sasl.mechanism", Value: "PLAIN"},
+		{Name: "kafka.sasl.username", Value: "u"}, {Name: "kafka.sasl.password", Value: "p"},
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := Bind(pairs, ArgsEnv{}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

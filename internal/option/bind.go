@@ -82,3 +82,14 @@ func (t *Table) later(o *Option, as string, value any) error {
 	}
 	return e
 }
+
+// Same reports whether two pairs give one option the same value, however each is written.
+func (t *Table) Same(a, b Pair) bool {
+	o := t.Lookup(a.Name)
+	if o == nil || o != t.Lookup(b.Name) {
+		return false
+	}
+	x, errX := t.convert(o, a.Name, a.Value)
+	y, errY := t.convert(o, b.Name, b.Value)
+	return errX == nil && errY == nil && reflect.DeepEqual(x, y)
+}

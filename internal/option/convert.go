@@ -1,7 +1,6 @@
 package option
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -283,26 +282,46 @@ func jsonText(value any) (string, bool) {
 func flatMap(value any) (map[string]string, bool) {
 	m, ok := value.(map[string]any)
 	if s, isText := value.(string); isText {
-		dec := json.NewDecoder(bytes.NewReader([]byte(s)))
-		dec.UseNumber()
-		if dec.Decode(&m) != nil || m == nil || dec.More() {
-			return nil, false
-		}
-		ok = true
+		m, ok = flatObject(s)
 	}
 	if !ok {
 		return nil, false
 	}
 	flat := make(map[string]string, len(m))
 	for k, v := range m {
-		if v == nil {
+		if flat[k], ok = scalar(plain(v)); !ok {
 			return nil, false
 		}
-		s, isScalar := scalar(plain(v))
-		if !isScalar {
-			return nil, false
-		}
-		flat[k] = s
 	}
 	return flat, true
+}
+
+// flatObject reads a JSON object of scalars, and nothing after it. A key that stands twice makes it unreadable: the standard decoder would take the
+// last one and say nothing.
+func flatObject(text string) (map[string]any, bool) {
+	if !json.Valid([]byte(text)) {
+		return nil, false
+	}
+	dec := json.NewDecoder(strings.NewReader(text))
+	dec.UseNumber()
+	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
+		return nil, false
+	}
+	m := map[string]any{}
+	for dec.More() {
+		key, err := dec.Token()
+		if err != nil {
+			return nil, false
+		}
+		value, err := dec.Token()
+		if err != nil {
+			return nil, false
+		}
+		name, ok := key.(string)
+		if _, twice := m[name]; !ok || twice {
+			return nil, false
+		}
+		m[name] = value
+	}
+	return m, true
 }

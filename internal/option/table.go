@@ -19,9 +19,15 @@ type Table struct {
 
 	options  []*Option
 	exact    map[string]*Option // by lower-case name
-	prefixes []*Option          // names that end in *, longest first
+	stars    []star             // names that end in *, longest first
 	names    []string           // every full name, for near misses
 	defaults map[*Option]any
+}
+
+// star is a name that ends in *: its beginning in lower case.
+type star struct {
+	beginning string
+	option    *Option
 }
 
 // New builds a table. It panics when two options share a name or a default does not fit its type: the table is source code.
@@ -32,10 +38,8 @@ func New(owner, noun, prefix, separator string, options ...Option) *Table {
 		t.options = append(t.options, o)
 		for _, name := range o.Names() {
 			key := strings.ToLower(name)
-			if strings.HasSuffix(key, "*") {
-				if !slices.Contains(t.prefixes, o) {
-					t.prefixes = append(t.prefixes, o)
-				}
+			if beginning, ok := strings.CutSuffix(key, "*"); ok {
+				t.stars = append(t.stars, star{beginning, o})
 				continue
 			}
 			if t.exact[key] != nil {
@@ -52,7 +56,7 @@ func New(owner, noun, prefix, separator string, options ...Option) *Table {
 			t.defaults[o] = v
 		}
 	}
-	slices.SortStableFunc(t.prefixes, func(a, b *Option) int { return len(b.Name) - len(a.Name) })
+	slices.SortStableFunc(t.stars, func(a, b star) int { return len(b.beginning) - len(a.beginning) })
 	return t
 }
 
@@ -75,31 +79,19 @@ func (t *Table) Options() []*Option { return t.options }
 // Lookup finds the option that a user means by name, nil when there is none.
 func (t *Table) Lookup(name string) *Option {
 	key := strings.ToLower(strings.TrimSpace(name))
-	forms := []string{key}
-	if bare, ok := strings.CutPrefix(key, t.Prefix); ok && t.Prefix != "" {
-		forms = append(forms, bare)
+	bare := strings.TrimPrefix(key, t.Prefix)
+	if o := t.exact[key]; o != nil {
+		return o
 	}
-	for _, form := range forms {
-		if o := t.exact[form]; o != nil {
-			return o
-		}
+	if o := t.exact[bare]; o != nil {
+		return o
 	}
-	for _, form := range forms {
-		for _, o := range t.prefixes {
-			if o.covers(form) {
-				return o
-			}
+	for _, p := range t.stars {
+		if len(bare) > len(p.beginning) && strings.HasPrefix(bare, p.beginning) {
+			return p.option
 		}
 	}
 	return nil
-}
-
-// covers reports whether one of the names that end in * stands for key.
-func (o *Option) covers(key string) bool {
-	return slices.ContainsFunc(o.Names(), func(name string) bool {
-		beginning, star := strings.CutSuffix(strings.ToLower(name), "*")
-		return star && len(key) > len(beginning) && strings.HasPrefix(key, beginning)
-	})
 }
 
 // IsSecret reports whether the value of the named option must not be shown. A name the table does not know counts as secret when it looks

@@ -38,7 +38,10 @@ func TestScripts(t *testing.T) {
 				if err != nil {
 					return err.Error()
 				}
-				return fmt.Sprintf("%T%+v params=%d", r.Statement, r.Statement, r.Params)
+				if r.Statement == nil {
+					return "of the engine"
+				}
+				return fmt.Sprintf("%T%+v\nparams=%d sql=%s", r.Statement, r.Statement, r.Params, r.SQL)
 			case "split":
 				var b strings.Builder
 				for rest := d.Input; rest != ""; {

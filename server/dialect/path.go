@@ -1,6 +1,8 @@
 package dialect
 
 import (
+	"math"
+	"strconv"
 	"strings"
 
 	"millrace/internal/sqlerr"
@@ -13,7 +15,8 @@ import (
 //	step  = "." ( name | `name` ) | "[" subscript "]"
 //	subscript = number | string | "*"
 //
-// millrace_path gets the path as text in the same grammar, without white space and with strings in single quotes.
+// millrace_path gets the path as text in the same grammar, without white space. Strings in it stand in single quotes, which are doubled
+// inside; there are no escapes.
 func (r *rewriter) path(colon token) {
 	if r.label() {
 		r.noOperand()
@@ -46,9 +49,6 @@ func (r *rewriter) label() bool {
 	b := body{program: true, before: r.tokenAt(-2)}
 	return r.at >= 2 && b.statementStart(r.source)
 }
-
-// pathEscapes escapes a name between single quotes in the text of a path.
-var pathEscapes = strings.NewReplacer(`\`, `\\`, `'`, `\'`)
 
 type pathReader struct {
 	*rewriter
@@ -117,17 +117,24 @@ func (p *pathReader) subscript() *sqlerr.Error {
 		return p.errorAt(t.start, "an index of a path is a number, a string, or *").WithHint("write value:items[0], value:['a name'], or value:items[*]")
 	case !end.is(']'):
 		return p.errorAt(end.start, "']' is missing in a path")
+	case number && !fitsIndex(p.text(t)):
+		return p.errorAt(t.start, "an index of a path is at most %d", math.MaxInt32)
 	}
 	p.out.WriteByte('[')
 	if t.kind == tokenString {
 		p.step = p.stringValue(t)
-		p.out.WriteString("'" + pathEscapes.Replace(p.step) + "'")
+		p.out.WriteString("'" + strings.ReplaceAll(p.step, "'", "''") + "'")
 	} else {
 		p.out.WriteString(p.text(t))
 	}
 	p.out.WriteByte(']')
 	p.at += 3
 	return nil
+}
+
+func fitsIndex(digits string) bool {
+	_, err := strconv.ParseInt(digits, 10, 32)
+	return err == nil
 }
 
 // jsonArrow handles -> and ->>. The engine's parser takes them behind a plain column only.

@@ -17,13 +17,14 @@ type Mode struct {
 
 // Result is a rewritten statement. It does not change any more and may be shared.
 type Result struct {
-	// SQL is MySQL text for the engine's parser. It is empty if Statement is set.
+	// SQL is MySQL text for the engine's parser: of the whole statement, of the query of an Explain, of the call of a
+	// DescribeFunction. It is empty for Unsupported.
 	SQL string
-	// Changed is false if SQL is the original text.
+	// Changed is false if SQL is the original text, all of it.
 	Changed bool
 	// Statement is one of Explain, DescribeFunction, Unsupported, or nil for a statement of the engine.
 	Statement Statement
-	// Params is the number of ? placeholders.
+	// Params is the number of ? placeholders in SQL.
 	Params int
 
 	original string
@@ -54,19 +55,19 @@ type item struct {
 	heading          string // empty: what the user wrote
 }
 
-// apply builds SQL and the map of positions from edits.
-func (r *Result) apply(edits []edit) {
+// apply builds SQL and the map of positions from edits of the bytes [start, end) of the original.
+func (r *Result) apply(edits []edit, start, end int) {
 	slices.SortFunc(edits, func(a, b edit) int {
 		return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(a.order, b.order))
 	})
 	var b strings.Builder
-	grow := len(r.original)
+	grow := end - start
 	for _, e := range edits {
 		grow += len(e.text)
 	}
 	b.Grow(grow)
 	r.pieces = make([]piece, 0, 2*len(edits)+1)
-	at := 0
+	at := start
 	for _, e := range edits {
 		if e.start > at {
 			r.pieces = append(r.pieces, piece{b.Len(), at, true})
@@ -79,7 +80,7 @@ func (r *Result) apply(edits []edit) {
 		at = e.end
 	}
 	r.pieces = append(r.pieces, piece{b.Len(), at, true})
-	b.WriteString(r.original[at:])
+	b.WriteString(r.original[at:end])
 	r.SQL = b.String()
 	r.Changed = r.SQL != r.original
 	for i := range r.items {
@@ -153,6 +154,10 @@ func (r *Result) find(fragment string) (string, bool) {
 				return it.heading, true
 			}
 			return r.original[it.start:it.end], true
+		}
+		// The engine's parser takes the quotes off a lone string.
+		if s := r.SQL[it.sqlStart:it.sqlEnd]; len(s) == len(fragment)+2 && s[0] == '\'' && s[1:len(s)-1] == fragment {
+			return r.original[it.start+1 : it.end-1], true
 		}
 	}
 	return "", false

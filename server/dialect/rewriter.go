@@ -26,25 +26,35 @@ func rewrite(text string, m Mode) (*Result, error) {
 		return nil, err
 	}
 	result := &Result{SQL: text, Statement: statement, original: text, mode: m}
-	if statement != nil {
+	start, end := 0, len(text)
+	switch own := statement.(type) {
+	case Explain:
+		start, end = own.Pos, own.Pos+len(own.Query)
+	case DescribeFunction:
+		start, end = own.Pos, own.Pos+len(own.Call)
+		r.frames[0].clause, r.frames[0].wantTable = clauseFrom, true
+	case Unsupported:
 		result.SQL = ""
-		for _, t := range r.tokens {
-			if t.kind == tokenParam {
-				result.Params++
-			}
-		}
 		return result, nil
 	}
+	r.skipTo(start)
 	r.walk()
 	if r.err != nil {
 		return nil, r.err
 	}
 	result.Params = r.params
-	if len(r.edits) > 0 {
+	if len(r.edits) > 0 || statement != nil {
 		result.items = r.items
-		result.apply(r.edits)
+		result.apply(r.edits, start, end)
 	}
 	return result, nil
+}
+
+// skipTo drops the tokens before a position.
+func (r *rewriter) skipTo(pos int) {
+	for r.tokens[0].start < pos {
+		r.tokens = r.tokens[1:]
+	}
 }
 
 // rewriter walks once over the tokens of a statement and collects edits.

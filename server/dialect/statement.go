@@ -180,11 +180,11 @@ func (r *rewriter) insertIntoFunction() Statement {
 	return Unsupported{What: "INSERT INTO " + r.text(r.tokens[i]) + "(…)", Pos: r.tokens[0].start}
 }
 
-// textFrom returns the original text from a position on, without delimiters and white space at the end.
+// textFrom returns the original text from a position to the last token, without delimiters.
 func (r *rewriter) textFrom(pos int) string {
-	end := r.tokens[len(r.tokens)-1].start
-	for i := len(r.tokens) - 2; i >= 0 && r.tokens[i].is(';'); i-- {
-		end = r.tokens[i].start
+	last := len(r.tokens) - 2
+	for last > 0 && r.tokens[last].is(';') {
+		last--
 	}
-	return strings.TrimRight(r.source[pos:end], " \t\r\n")
+	return r.source[pos:max(pos, r.tokens[last].end)]
 }

@@ -15,8 +15,10 @@ type Cast struct {
 	arg sql.Expression
 	to  Type
 	try bool
-	// engine is to.Engine(), made once.
+	// engine is to.Engine(), made once; from the class of arg's type, when known says that it is resolved.
 	engine sql.Type
+	from   source
+	known  bool
 }
 
 var (
@@ -33,6 +35,8 @@ func NewCast(ctx *sql.Context, arg sql.Expression, to Type, try bool) (*Cast, er
 			return nil, sqlerr.New(sqlerr.BadValue, "cannot cast %s to %s", strings.ToUpper(t.String()), to)
 		} else if !from.castable(to.Kind) {
 			return nil, notCastable(from, to)
+		} else {
+			c.from, c.known = from, true
 		}
 	}
 	return c, nil
@@ -44,6 +48,14 @@ func notCastable(from source, to Type) *sqlerr.Error {
 		return err.WithHint("cast to STRING first: x::STRING::%s", to)
 	}
 	return err
+}
+
+// source is the class of what is cast.
+func (c *Cast) source(ctx *sql.Context) source {
+	if c.known {
+		return c.from
+	}
+	return sourceOf(c.arg.Type(ctx))
 }
 
 // Arg is what is cast.

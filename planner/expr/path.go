@@ -19,6 +19,9 @@ type Path struct {
 	arg    sql.Expression
 	path   json.Path
 	dollar bool // spelled get_json_object
+	// from is the class of arg's type, when known says that it is resolved.
+	from  source
+	known bool
 	// texts serves text, exact serves JSON. They differ when path has folded names.
 	texts, exact *extractors
 }
@@ -61,11 +64,12 @@ func newPath(ctx *sql.Context, arg sql.Expression, text string, parse func(strin
 }
 
 func (p *Path) check(ctx *sql.Context) (*Path, error) {
-	if p.arg.Resolved() {
-		switch from := sourceOf(p.arg.Type(ctx)); from {
+	if p.known = p.arg.Resolved(); p.known {
+		p.from = sourceOf(p.arg.Type(ctx))
+		switch p.from {
 		case fromText, fromBinary, fromJSON, fromNull:
 		default:
-			return nil, sqlerr.New(sqlerr.BadValue, "a path needs STRING, BINARY or JSON on its left, found %s", from).WithHint("cast it first: x::STRING:%s", p.path)
+			return nil, sqlerr.New(sqlerr.BadValue, "a path needs STRING, BINARY or JSON on its left, found %s", p.from).WithHint("cast it first: x::STRING:%s", p.path)
 		}
 	}
 	return p, nil
@@ -80,7 +84,14 @@ func (p *Path) JSONPath() json.Path { return p.path }
 // GivesJSON reports whether the argument is of type JSON, and so the result.
 func (p *Path) GivesJSON(ctx *sql.Context) bool { return p.givesJSON(ctx) }
 
-func (p *Path) givesJSON(ctx *sql.Context) bool { return !p.dollar && types.IsJSON(p.arg.Type(ctx)) }
+func (p *Path) givesJSON(ctx *sql.Context) bool { return !p.dollar && p.source(ctx) == fromJSON }
+
+func (p *Path) source(ctx *sql.Context) source {
+	if p.known {
+		return p.from
+	}
+	return sourceOf(p.arg.Type(ctx))
+}
 
 func (p *Path) FunctionName() string {
 	if p.dollar {
@@ -192,7 +203,7 @@ func (p *Path) ambiguous() error {
 func (p *Path) record(ctx *sql.Context, row sql.Row) ([]byte, error) {
 	arg := p.arg
 	if c, ok := arg.(*Cast); ok && c.to.Kind == String {
-		switch sourceOf(c.arg.Type(ctx)) {
+		switch c.source(ctx) {
 		case fromBinary, fromText:
 			arg = c.arg
 		}
@@ -220,5 +231,5 @@ func (p *Path) record(ctx *sql.Context, row sql.Row) ([]byte, error) {
 	case sql.JSONWrapper:
 		return types.MarshallJson(ctx, v)
 	}
-	return nil, sqlerr.New(sqlerr.BadValue, "a path needs STRING, BINARY or JSON on its left, found %s", sourceOf(p.arg.Type(ctx)))
+	return nil, sqlerr.New(sqlerr.BadValue, "a path needs STRING, BINARY or JSON on its left, found %s", p.source(ctx))
 }

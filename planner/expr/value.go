@@ -35,7 +35,7 @@ func (c *Cast) value(ctx *sql.Context, v any) (any, error) {
 		}
 		return c.boolean(ctx, 0)
 	case int8:
-		if types.IsBoolean(c.arg.Type(ctx)) {
+		if c.source(ctx) == fromBool {
 			return c.boolean(ctx, int64(v))
 		}
 		return c.integer(int64(v))
@@ -67,12 +67,12 @@ func (c *Cast) value(ctx *sql.Context, v any) (any, error) {
 	case *apd.Decimal:
 		return c.decimal([]byte(v.Text('f')))
 	case time.Time:
-		return c.time(v, types.IsDateType(c.arg.Type(ctx)))
+		return c.time(v, c.source(ctx) == fromDate)
 	case sql.JSONWrapper:
 		return c.json(ctx, v)
 	}
 	if c.to.Kind != String {
-		return nil, notCastable(sourceOf(c.arg.Type(ctx)), c.to)
+		return nil, notCastable(c.source(ctx), c.to)
 	}
 	text, _, err := types.LongText.Convert(ctx, v)
 	return text, err
@@ -174,7 +174,7 @@ func (c *Cast) binary(ctx *sql.Context, b []byte) (any, error) {
 		return bytes.Clone(b), nil
 	}
 	// The engine has texts as bytes, too: then the type says that it is text.
-	if from := sourceOf(c.arg.Type(ctx)); !fromBinary.castable(c.to.Kind) && from != fromText && from != fromNull {
+	if from := c.source(ctx); !fromBinary.castable(c.to.Kind) && from != fromText && from != fromNull {
 		return nil, notCastable(fromBinary, c.to)
 	}
 	if !utf8.Valid(b) {
@@ -192,7 +192,7 @@ func (c *Cast) boolean(ctx *sql.Context, n int64) (any, error) {
 		word = "true"
 	}
 	switch {
-	case !types.IsBoolean(c.arg.Type(ctx)):
+	case c.source(ctx) != fromBool:
 		return c.integer(n)
 	case c.to.Kind == String:
 		return word, nil

@@ -7,9 +7,10 @@ import (
 	"github.com/cockroachdb/datadriven"
 
 	"millrace/internal/sqlerr"
+	"millrace/server/dialect"
 )
 
-// TestScripts runs testdata/*: a statement in, its rows or its error out. `exec` is for set-up and shows nothing but errors; `eval` is a list of
+// TestScripts runs testdata/*: a statement of the dialect in, its rows or its error out. `exec` is for set-up and shows nothing but errors; `eval` is a list of
 // expressions, one a line.
 func TestScripts(t *testing.T) {
 	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
@@ -37,7 +38,15 @@ func TestScripts(t *testing.T) {
 }
 
 func run(e *testEngine, statement string) string {
-	out, err := e.query(statement)
+	rewritten, err := dialect.Rewrite(statement, dialect.Mode{})
+	if err != nil {
+		return show(err)
+	}
+	text := rewritten.SQL
+	if _, ok := rewritten.Statement.(dialect.Explain); ok {
+		text = "EXPLAIN FORMAT=TREE " + text
+	}
+	out, err := e.query(text)
 	if err != nil {
 		return show(err)
 	}

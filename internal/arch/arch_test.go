@@ -28,6 +28,7 @@ var layers = map[string][]string{
 	"internal/catalog":     {},
 	"internal/option":      {},
 	"internal/column":      {},
+	"internal/convert":     {},
 	"internal/sqlerr":      {},
 	"internal/scan":        {},
 	"internal/ops":         {"internal/scan", "internal/decode/json"},

@@ -11,6 +11,9 @@ const (
 	markStream = "'#named', '#stream', 1, "
 )
 
+// maxNamed is far above what any function takes. It bounds the search for a name given twice.
+const maxNamed = 256
+
 // openCall pushes the frame of a call: first is the first token of the name, paren the parenthesis.
 func (r *rewriter) openCall(first, paren int) {
 	f := frame{kind: frameCall, start: r.tokens[first].start}
@@ -29,7 +32,7 @@ func (r *rewriter) argument() bool {
 	switch {
 	case c.parts == 1 && r.tokens[c.next].is(opArrow):
 	case c.parts > 1 && r.tokens[c.next].is(opArrow):
-		name := r.source[t.start:r.tokens[c.next-1].end]
+		name := shorten(r.source[t.start:r.tokens[c.next-1].end])
 		r.fail(r.errorAt(t.start, "the argument name %s has dots and needs back-ticks", name).WithHint("write `%s` => …", strings.ReplaceAll(name, "`", "")))
 		return true
 	case t.kind == tokenString && r.tokenAt(1).is(opArrow):
@@ -51,14 +54,18 @@ func (r *rewriter) argument() bool {
 		r.fail(r.errorAt(t.start, "a named argument after positional ones").WithHint("name all arguments: f(name => value, …)"))
 		return true
 	}
+	if len(f.named) == maxNamed {
+		r.fail(r.errorAt(t.start, "a call has at most %d named arguments", maxNamed))
+		return true
+	}
 	for _, n := range f.named {
 		if strings.EqualFold(n, name) {
-			r.fail(r.errorAt(t.start, "argument '%s' is given twice", name).WithHint("names do not depend on case; leave one of the two out"))
+			r.fail(r.errorAt(t.start, "argument '%s' is given twice", shorten(name)).WithHint("names do not depend on case; leave one of the two out"))
 			return true
 		}
 	}
 	if value := r.tokens[c.next+1]; value.is(',') || value.is(')') || value.kind == tokenEnd {
-		r.fail(r.errorAt(arrow.end, "argument '%s' has no value", name).WithHint("write %s => value; for no value use NULL or leave the argument out", name))
+		r.fail(r.errorAt(arrow.end, "argument '%s' has no value", shorten(name)).WithHint("write %s => value; for no value use NULL or leave the argument out", shorten(name)))
 		return true
 	}
 	mark := ""

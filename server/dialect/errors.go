@@ -84,6 +84,15 @@ func printable(s []rune) string {
 	}, string(s))
 }
 
+// shorten cuts a name for a message.
+func shorten(s string) string {
+	const most = 64
+	if utf8.RuneCountInString(s) <= most {
+		return s
+	}
+	return string([]rune(s)[:most]) + "…"
+}
+
 // nearest returns the candidate that s most likely was meant to be, or "".
 func nearest(s string, candidates []string) string {
 	best, distance := "", 1+max(1, len(s)/3)

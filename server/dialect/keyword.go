@@ -26,7 +26,7 @@ func (r *rewriter) keyword(t token) {
 		r.chain()
 		return
 	case wordCase:
-		r.frames = append(r.frames, frame{kind: frameCase, start: t.start, item: -1})
+		r.push(frame{kind: frameCase, start: t.start, item: -1})
 		r.at++
 		return
 	case wordEnd:
@@ -137,7 +137,7 @@ func (r *rewriter) showsDatabase() bool {
 	if r.tokens[0].word != wordShow || len(r.frames) > 1 {
 		return false
 	}
-	for i := 1; i < r.at; i++ {
+	for i := 1; i < min(r.at, 8); i++ { // the head of the statement
 		if t := r.tokens[i]; t.word == wordFrom || isOneOf(r.text(t), "tables", "status", "triggers", "events", "views") {
 			return true
 		}

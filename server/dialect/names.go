@@ -53,14 +53,14 @@ func (r *rewriter) chain() {
 	}
 	switch {
 	case c.parts > catalog && !call:
-		r.fail(r.errorAt(start, "name '%s' has too many parts", r.source[start:r.part(c, c.parts-1).end]).
+		r.fail(r.errorAt(start, "name '%s' has too many parts", shorten(r.source[start:r.part(c, c.parts-1).end])).
 			WithHint("a table is catalog.schema.table or database.table; put names with dots into back-ticks"))
 		return
 	case c.parts == catalog && (!call || table):
 		r.replace(start, r.part(c, 1).end, quote(r.name(r.part(c, 0))+"."+r.name(r.part(c, 1))))
 	default:
-		if w := r.tokens[c.first].word; (w == wordKey || w == wordPartition) && !call {
-			r.replace(start, r.tokens[c.first].end, quote(r.text(r.tokens[c.first])))
+		if t := r.tokens[c.first]; !call && r.refused(t) {
+			r.replace(start, t.end, quote(r.text(t)))
 		}
 	}
 	if call && !table {
@@ -78,6 +78,18 @@ func (r *rewriter) chain() {
 	if table && call {
 		r.openColumns()
 	}
+}
+
+// refused reports whether the engine's parser refuses the current word as a name. KEY and PARTITION it always does; VALUE, OFFSET and
+// TIMESTAMP only where ALTER TABLE … CHANGE or AFTER name an existing column.
+func (r *rewriter) refused(t token) bool {
+	if t.word == wordKey || t.word == wordPartition {
+		return true
+	}
+	if r.tokens[0].word != wordAlter || t.kind != tokenWord || !isOneOf(r.text(t), "value", "offset", "timestamp") {
+		return false
+	}
+	return r.at > 0 && (r.isWord(r.at-1, "after") || r.tokenAt(-1).word == wordChange || r.tokenAt(-2).word == wordChange && r.isWord(r.at-1, "column"))
 }
 
 // columnsFollow tells INSERT INTO t (a, b) from a call of a table function.

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sort"
 	"strings"
+	"sync"
 )
 
 // Mode is the part of a session's sql_mode that changes how text is read.
@@ -31,6 +32,10 @@ type Result struct {
 	mode     Mode
 	pieces   []piece
 	items    []item
+
+	// headings by fragment, made at the first question: most statements never ask.
+	index    sync.Once
+	headings map[string]string
 }
 
 // edit replaces the bytes [start, end) of the original by text; start == end inserts. Edits never overlap.
@@ -148,17 +153,22 @@ func (r *Result) Heading(fragment string) (heading string, ok bool) {
 }
 
 func (r *Result) find(fragment string) (string, bool) {
-	for _, it := range r.items {
-		if it.sqlEnd-it.sqlStart == len(fragment) && r.SQL[it.sqlStart:it.sqlEnd] == fragment {
-			if it.heading != "" {
-				return it.heading, true
+	r.index.Do(func() {
+		r.headings = make(map[string]string, len(r.items))
+		for _, it := range r.items {
+			s, heading := r.SQL[it.sqlStart:it.sqlEnd], r.original[it.start:it.end]
+			r.head(s, cmp.Or(it.heading, heading))
+			if len(s) > 1 && len(heading) > 1 && s[0] == '\'' { // the engine's parser takes the quotes off a lone string
+				r.head(s[1:len(s)-1], heading[1:len(heading)-1])
 			}
-			return r.original[it.start:it.end], true
 		}
-		// The engine's parser takes the quotes off a lone string.
-		if s := r.SQL[it.sqlStart:it.sqlEnd]; len(s) == len(fragment)+2 && s[0] == '\'' && s[1:len(s)-1] == fragment {
-			return r.original[it.start+1 : it.end-1], true
-		}
+	})
+	heading, ok := r.headings[fragment]
+	return heading, ok
+}
+
+func (r *Result) head(fragment, heading string) {
+	if _, ok := r.headings[fragment]; !ok {
+		r.headings[fragment] = heading
 	}
-	return "", false
 }

@@ -329,8 +329,19 @@ func (r *rewriter) open(f frame) {
 		}
 	}
 	outer.operand = operand{}
-	r.frames = append(r.frames, f)
+	r.push(f)
 	r.at++
+}
+
+// maxDepth is several times what the engine's parser takes. It bounds the memory for frames.
+const maxDepth = 1000
+
+func (r *rewriter) push(f frame) {
+	if len(r.frames) > maxDepth {
+		r.fail(r.errorAt(r.tokens[r.at].start, "parentheses are nested more than %d deep", maxDepth))
+		return
+	}
+	r.frames = append(r.frames, f)
 }
 
 // close pops the frame of the parenthesis that closes at the current token.

@@ -122,7 +122,7 @@ func (r *rewriter) explain() (Statement, *sqlerr.Error) {
 		format := r.tokens[i+2]
 		x.Format = strings.ToUpper(r.text(format))
 		if x.Format != "TREE" && x.Format != "JSON" {
-			return nil, r.errorAt(format.start, "EXPLAIN has no format '%s', allowed are TREE and JSON", r.text(format))
+			return nil, r.errorAt(format.start, "EXPLAIN has no format '%s', allowed are TREE and JSON", shorten(r.text(format)))
 		}
 		i += 3
 	}
@@ -177,7 +177,7 @@ func (r *rewriter) insertIntoFunction() Statement {
 	if name := r.chainAt(c.next + 1); name.parts == 0 || !r.tokens[name.next].is(opArrow) {
 		return nil
 	}
-	return Unsupported{What: "INSERT INTO " + r.text(r.tokens[i]) + "(…)", Pos: r.tokens[0].start}
+	return Unsupported{What: "INSERT INTO " + shorten(r.text(r.tokens[i])) + "(…)", Pos: r.tokens[0].start}
 }
 
 // textFrom returns the original text from a position to the last token, without delimiters.

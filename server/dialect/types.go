@@ -96,7 +96,7 @@ func (r *rewriter) unknownType(t token, written string) *sqlerr.Error {
 	case "ARRAY", "MAP", "STRUCT", "INTERVAL", "VOID":
 		return NotSupportedAt(r.source, t.start, "casts to %s are not supported", written).WithHint("cast to JSON, or read fields with a path: expr:field")
 	}
-	err := r.errorAt(t.start, "type '%s' is not known", r.text(t))
+	err := r.errorAt(t.start, "type '%s' is not known", shorten(r.text(t)))
 	if other, ok := mysqlTypes[written]; ok {
 		return err.WithHint("use %s", other)
 	}

@@ -2,14 +2,16 @@ package planner
 
 import (
 	"math"
+	"slices"
 
 	"github.com/dolthub/go-mysql-server/sql"
 	"github.com/dolthub/go-mysql-server/sql/expression"
 	"github.com/dolthub/go-mysql-server/sql/plan"
 )
 
-// absorb replaces n, whose children are rewritten, by a Scan or by a node over a larger Scan, when it can.
-func absorb(ctx *sql.Context, n sql.Node) (sql.Node, bool) {
+// absorb replaces n, whose children are rewritten, by a Scan or by a node over a larger Scan, when it can. scoped says that rows may begin
+// with those of an outer query.
+func absorb(ctx *sql.Context, n sql.Node, scoped bool) (sql.Node, bool) {
 	switch n := n.(type) {
 	case *plan.TableAlias:
 		if t, ok := n.Child.(Table); ok {
@@ -24,20 +26,20 @@ func absorb(ctx *sql.Context, n sql.Node) (sql.Node, bool) {
 		}
 	case *plan.Filter:
 		if s, ok := growing(n.Child); ok {
-			return absorbFilter(ctx, n, s)
+			return absorbFilter(n, compiler{ctx, s, scoped})
 		}
 	case *plan.Project:
 		if s, ok := growing(n.Child); ok {
-			return asNode(absorbProject(ctx, n, s))
+			return asNode(absorbProject(n, compiler{ctx, s, scoped}))
 		}
 	case *plan.GroupBy:
 		if s, ok := growing(n.Child); ok {
-			return asNode(absorbGroupBy(ctx, n, s))
+			return asNode(absorbGroupBy(n, compiler{ctx, s, scoped}))
 		}
 	case *plan.Limit:
 		if limit, ok := rowCount(ctx, n.Limit); ok && limit > 0 && !n.CalcFoundRows {
 			return descend(ctx, n.Child, func(s *Scan) bool {
-				if s.aggregates != nil {
+				if s.aggregated() {
 					return false
 				}
 				if s.limit < 0 || limit < s.limit {
@@ -50,7 +52,7 @@ func absorb(ctx *sql.Context, n sql.Node) (sql.Node, bool) {
 		if offset, ok := rowCount(ctx, n.Offset); ok {
 			return descend(ctx, n.Child, func(s *Scan) bool {
 				// What the limit has let pass is what the offset skips: a limit above an offset comes later in the plan.
-				if s.aggregates != nil || offset > math.MaxInt64/4-s.offset || s.limit >= 0 && s.limit <= offset {
+				if s.aggregated() || offset > math.MaxInt64/4-s.offset || s.limit >= 0 && s.limit <= offset {
 					return false
 				}
 				s.offset += offset
@@ -106,21 +108,20 @@ func descend(ctx *sql.Context, n sql.Node, change func(*Scan) bool) (sql.Node, b
 	}
 }
 
-// absorbFilter moves the conjuncts of f into s as far as they go.
-func absorbFilter(ctx *sql.Context, f *plan.Filter, s *Scan) (sql.Node, bool) {
-	if s.bounded() || s.aggregates != nil {
+// absorbFilter moves the conjuncts of f into the scan as far as they go.
+func absorbFilter(f *plan.Filter, with compiler) (sql.Node, bool) {
+	ctx, s := with.ctx, with.scan
+	if s.bounded() || s.aggregated() {
 		return nil, false
 	}
 	c := s.copy()
-	with := compiler{ctx, s}
 	var residual []sql.Expression
-	changed := false
 	for _, e := range expression.SplitConjunction(ctx, f.Expression) {
 		p := predicate{text: e.String()}
 		d, precise := with.domainOf(e)
 		if precise {
 			p.pushed = exact
-		} else if k, ok := with.condition(e); ok {
+		} else if k, ok := with.condition(e); ok && (!k.fails || len(residual) == 0) {
 			p.pushed = compiled
 			if !d.unbounded() {
 				p.pushed = inexact
@@ -134,7 +135,6 @@ func absorbFilter(ctx *sql.Context, f *plan.Filter, s *Scan) (sql.Node, bool) {
 		}
 		c.domain = c.domain.intersect(d)
 		c.predicates = append(c.predicates, p)
-		changed = changed || p.pushed != notPushed
 	}
 	if len(residual) == 0 {
 		return c, true
@@ -143,29 +143,50 @@ func absorbFilter(ctx *sql.Context, f *plan.Filter, s *Scan) (sql.Node, bool) {
 	return plan.NewFilter(ctx, expression.JoinAnd(residual...), c), true
 }
 
-// absorbProject computes the projection of p in the scan, when ops can compute all of it.
-func absorbProject(ctx *sql.Context, p *plan.Project, s *Scan) (*Scan, bool) {
-	if p.IncludesNestedIters || s.aggregates != nil {
+// absorbProject computes the projection of p in the scan, when ops can compute all of it. Over aggregates it can only be a choice of columns.
+func absorbProject(p *plan.Project, with compiler) (*Scan, bool) {
+	if p.IncludesNestedIters {
 		return nil, false
 	}
-	for _, dependency := range p.AliasDeps {
-		if dependency {
-			return nil, false
-		}
-	}
-	c := s.copy()
+	c := with.scan.copy()
 	c.outputs = make([]output, len(p.Projections))
+	c.exprs = p.Projections
+	c.schema = slices.Clone(p.Schema(with.ctx))
 	for i, e := range p.Projections {
-		k, ok := compiler{ctx, s}.compile(e)
+		o, ok := with.output(e)
 		if !ok {
 			return nil, false
 		}
-		c.outputs[i] = output{kernel: k}
 		if e, ok := e.(sql.IdExpression); ok {
-			c.outputs[i].id = e.Id()
+			o.id = e.Id()
+		}
+		c.outputs[i] = o
+		// The engine takes the columns of table functions for NOT NULL.
+		if o.nullable && !c.schema[i].Nullable {
+			col := *c.schema[i]
+			col.Nullable = true
+			c.schema[i] = &col
 		}
 	}
-	c.exprs = p.Projections
-	c.schema = p.Schema(ctx)
 	return c, true
+}
+
+// output compiles a projected expression.
+func (c compiler) output(e sql.Expression) (output, bool) {
+	if !c.scan.aggregated() {
+		k, ok := c.compile(e)
+		return output{kernel: k}, ok
+	}
+	if alias, ok := e.(*expression.Alias); ok {
+		e = alias.Child
+	}
+	g, ok := e.(*expression.GetField)
+	if !ok {
+		return output{}, false
+	}
+	i, ok := c.position(g)
+	if !ok {
+		return output{}, false
+	}
+	return c.scan.outputs[i], true
 }

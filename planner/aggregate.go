@@ -1,6 +1,8 @@
 package planner
 
 import (
+	"slices"
+
 	"github.com/dolthub/go-mysql-server/sql"
 	"github.com/dolthub/go-mysql-server/sql/expression"
 	"github.com/dolthub/go-mysql-server/sql/expression/function/aggregation"
@@ -15,32 +17,79 @@ import (
 type aggregate struct {
 	text  string
 	typ   sql.Type
+	fails bool
 	build func(in *inputs) (ops.Aggregate, error)
 }
 
-// absorbGroupBy replaces an aggregation without keys over s, when ops can compute all of it. The result is one row.
-func absorbGroupBy(ctx *sql.Context, g *plan.GroupBy, s *Scan) (*Scan, bool) {
-	if len(g.GroupByExprs) > 0 || len(g.SelectDeps) == 0 || s.bounded() || s.aggregates != nil {
+// absorbGroupBy replaces an aggregation over the scan, when ops can compute all of it.
+func absorbGroupBy(g *plan.GroupBy, with compiler) (*Scan, bool) {
+	ctx, s := with.ctx, with.scan
+	if len(g.SelectDeps) == 0 || s.bounded() || s.aggregated() {
 		return nil, false
 	}
 	c := s.copy()
 	c.outputs = nil
-	c.aggregates = nil
 	c.exprs = g.SelectDeps
-	c.schema = g.Schema(ctx)
-	for _, e := range g.SelectDeps {
-		a, ok := compiler{ctx, s}.aggregate(e)
-		if !ok {
+	c.schema = slices.Clone(g.Schema(ctx))
+	for _, e := range g.GroupByExprs {
+		k, ok := with.compile(e)
+		if !ok || !groupable(k) {
 			return nil, false
 		}
-		var id sql.ColumnId
-		if e, ok := e.(sql.IdExpression); ok {
-			id = e.Id()
+		c.keys = append(c.keys, k)
+		c.keyTexts = append(c.keyTexts, e.String())
+	}
+	for i, e := range g.SelectDeps {
+		o := output{aggregate: true}
+		if key := keyOf(g, e); key >= 0 {
+			o.kernel, o.result = c.keys[key], key
+		} else if a, ok := with.aggregate(e); ok {
+			o.kernel, o.result = kernel{typ: a.typ, nullable: true}, len(c.keys)+len(c.aggregates)
+			c.aggregates = append(c.aggregates, a)
+		} else {
+			return nil, false
 		}
-		c.aggregates = append(c.aggregates, a)
-		c.outputs = append(c.outputs, output{kernel: kernel{typ: a.typ}, id: id, aggregate: true})
+		if e, ok := e.(sql.IdExpression); ok {
+			o.id = e.Id()
+		}
+		c.outputs = append(c.outputs, o)
+		if key := keyOf(g, e); key >= 0 && o.nullable {
+			col := *c.schema[i]
+			col.Nullable = true
+			c.schema[i] = &col
+		}
 	}
 	return c, true
+}
+
+// groupable reports whether the engine tells values of k apart as their kernel does.
+func groupable(k kernel) bool {
+	switch k.kind.Kind {
+	case column.Text:
+		return bytewise(k.typ)
+	case column.Bool, column.Int32, column.Int64, column.Bytes, column.Timestamp, column.Date:
+		return true
+	default:
+		return false
+	}
+}
+
+// keyOf finds the grouping expression that e repeats, -1 when there is none.
+func keyOf(g *plan.GroupBy, e sql.Expression) int {
+	if alias, ok := e.(*expression.Alias); ok {
+		e = alias.Child
+	}
+	return slices.IndexFunc(g.GroupByExprs, func(key sql.Expression) bool {
+		if alias, ok := key.(*expression.Alias); ok {
+			key = alias.Child
+		}
+		if field, ok := e.(*expression.GetField); ok {
+			k, ok := key.(*expression.GetField)
+			return ok && k.Id() != 0 && k.Id() == field.Id()
+		}
+		_, isField := key.(*expression.GetField)
+		return !isField && key.String() == e.String()
+	})
 }
 
 func (c compiler) aggregate(e sql.Expression) (aggregate, bool) {
@@ -67,15 +116,30 @@ func (c compiler) aggregate(e sql.Expression) (aggregate, bool) {
 			return countAll(text), true
 		}
 		return newAggregate(text, types.Int64, ops.Count, x)
+	case *aggregation.CountDistinct:
+		if len(e.ChildExpressions) != 1 || e.Window() != nil {
+			return aggregate{}, false
+		}
+		x, ok := c.compile(e.ChildExpressions[0])
+		if !ok || !groupable(x) {
+			return aggregate{}, false
+		}
+		return newAggregate(text, types.Int64, ops.CountDistinct, x)
 	case *ExactSum:
 		x, ok := c.compile(e.Child)
-		if !ok || !x.integral() || e.Window() != nil {
+		if !ok || !x.integral() && x.kind.Kind != column.Decimal || e.Window() != nil {
 			return aggregate{}, false
 		}
 		return newAggregate(text, e.Type(c.ctx), ops.Sum, x)
+	case *aggregation.Sum:
+		x, ok := c.compile(e.Child)
+		if !ok || x.kind.Kind != column.Float64 || e.Window() != nil {
+			return aggregate{}, false
+		}
+		return newAggregate(text, types.Float64, ops.Sum, x)
 	case *aggregation.Avg:
 		x, ok := c.compile(e.Child)
-		if !ok || !x.integral() || e.Window() != nil || e.Type(c.ctx) != types.Float64 {
+		if !ok || !x.integral() && x.kind.Kind != column.Float64 || e.Window() != nil || e.Type(c.ctx) != types.Float64 {
 			return aggregate{}, false
 		}
 		return newAggregate(text, types.Float64, ops.Avg, x)
@@ -101,7 +165,7 @@ func (c compiler) extreme(text string, f ops.Func, arg sql.Expression) (aggregat
 		return aggregate{}, false
 	}
 	switch {
-	case x.integral(), x.kind.Kind == column.Timestamp, x.kind.Kind == column.Bytes:
+	case x.integral(), x.kind.Kind == column.Timestamp, x.kind.Kind == column.Date, x.kind.Kind == column.Bytes, x.kind.Kind == column.Float64, x.kind.Kind == column.Decimal:
 	case x.kind.Kind == column.Text && bytewise(x.typ):
 	default:
 		return aggregate{}, false
@@ -111,11 +175,11 @@ func (c compiler) extreme(text string, f ops.Func, arg sql.Expression) (aggregat
 
 // countAll is COUNT(*): it needs no field, and with exact bounds alone the source counts from the headers of its batches.
 func countAll(text string) aggregate {
-	return aggregate{text, types.Int64, func(*inputs) (ops.Aggregate, error) { return ops.Aggregate{Func: ops.Count}, nil }}
+	return aggregate{text, types.Int64, false, func(*inputs) (ops.Aggregate, error) { return ops.Aggregate{Func: ops.Count}, nil }}
 }
 
 func newAggregate(text string, typ sql.Type, f ops.Func, x kernel) (aggregate, bool) {
-	return aggregate{text, typ, func(in *inputs) (ops.Aggregate, error) {
+	return aggregate{text, typ, x.fails, func(in *inputs) (ops.Aggregate, error) {
 		arg, err := x.build(in)
 		if err != nil {
 			return ops.Aggregate{}, err

@@ -2,6 +2,7 @@ package planner
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/dolthub/go-mysql-server/sql"
 	"github.com/dolthub/go-mysql-server/sql/expression"
@@ -11,6 +12,7 @@ import (
 	"millrace/internal/column"
 	"millrace/internal/ops"
 	"millrace/internal/scan"
+	"millrace/planner/expr"
 )
 
 // compiler turns engine expressions over the output of a Scan into kernels over record fields. Each method answers false for what it
@@ -18,12 +20,38 @@ import (
 type compiler struct {
 	ctx  *sql.Context
 	scan *Scan
+	// scoped is set where rows may begin with those of an outer query, so that positions are shifted.
+	scoped bool
+}
+
+// position finds the output that g refers to: by id, or by name where the engine has dropped the id of an alias. Where positions are
+// known they must agree.
+func (c compiler) position(g *expression.GetField) (int, bool) {
+	found := -1
+	for i, o := range c.scan.outputs {
+		if o.id != 0 && o.id == g.Id() {
+			found = i
+			break
+		}
+		if o.id == 0 && g.Table() == "" && strings.EqualFold(c.scan.schema[i].Name, g.Name()) {
+			if found >= 0 {
+				return 0, false
+			}
+			found = i
+		}
+	}
+	return found, found >= 0 && (c.scoped || g.Index() == found || sameOutput(c.scan.outputs, g.Index(), found))
+}
+
+// sameOutput reports whether two outputs are the same column, projected twice.
+func sameOutput(outputs []output, i, j int) bool {
+	return i < len(outputs) && outputs[i].id != 0 && outputs[i].id == outputs[j].id
 }
 
 func (c compiler) compile(e sql.Expression) (kernel, bool) {
 	switch e := e.(type) {
 	case *expression.GetField:
-		i, ok := c.scan.position(e)
+		i, ok := c.position(e)
 		if !ok || c.scan.outputs[i].aggregate {
 			return kernel{}, false
 		}
@@ -32,6 +60,10 @@ func (c compiler) compile(e sql.Expression) (kernel, bool) {
 		return c.compile(e.Child)
 	case *function.Length:
 		return c.length(e)
+	case *expr.Cast:
+		return c.cast(e)
+	case *expr.Path:
+		return c.path(e)
 	case *expression.And:
 		return c.logic(ops.And, e.LeftChild, e.RightChild)
 	case *expression.Or:
@@ -41,25 +73,13 @@ func (c compiler) compile(e sql.Expression) (kernel, bool) {
 		if !ok {
 			return kernel{}, false
 		}
-		return newKernel(types.Boolean, func(in *inputs) (ops.Expr, error) {
-			x, err := x.build(in)
-			if err != nil {
-				return nil, err
-			}
-			return ops.Not(x)
-		})
+		return unary(types.Boolean, x, ops.Not)
 	case *expression.IsNull:
 		x, ok := c.compile(e.Child)
 		if !ok {
 			return kernel{}, false
 		}
-		return newKernel(types.Boolean, func(in *inputs) (ops.Expr, error) {
-			x, err := x.build(in)
-			if err != nil {
-				return nil, err
-			}
-			return ops.IsNull(x), nil
-		})
+		return unary(types.Boolean, x, func(x ops.Expr) (ops.Expr, error) { return ops.IsNull(x), nil })
 	case *expression.Between:
 		return c.logic(ops.And, expression.NewGreaterThanOrEqual(e.Val, e.Lower), expression.NewLessThanOrEqual(e.Val, e.Upper))
 	case *expression.InTuple:
@@ -88,17 +108,7 @@ func (c compiler) logic(join func(...ops.Expr) (ops.Expr, error), l, r sql.Expre
 	if !ok {
 		return kernel{}, false
 	}
-	return newKernel(types.Boolean, func(in *inputs) (ops.Expr, error) {
-		l, err := lk.build(in)
-		if err != nil {
-			return nil, err
-		}
-		r, err := rk.build(in)
-		if err != nil {
-			return nil, err
-		}
-		return join(l, r)
-	})
+	return binary(types.Boolean, lk, rk, func(l, r ops.Expr) (ops.Expr, error) { return join(l, r) })
 }
 
 // length compiles length(x), the number of bytes. A key or value that only its length is asked of is never looked at.
@@ -118,13 +128,36 @@ func (c compiler) length(e *function.Length) (kernel, bool) {
 			return fieldKernel(scan.ValueLength, types.Int32), true
 		}
 	}
-	return newKernel(types.Int32, func(in *inputs) (ops.Expr, error) {
-		x, err := x.build(in)
-		if err != nil {
-			return nil, err
-		}
-		return ops.Length(x)
-	})
+	return unary(types.Int32, x, ops.Length)
+}
+
+// cast compiles x::type and x ?:: type.
+func (c compiler) cast(e *expr.Cast) (kernel, bool) {
+	to, ok := e.To().Column()
+	if !ok {
+		return kernel{}, false
+	}
+	x, ok := c.compile(e.Arg())
+	if !ok {
+		return kernel{}, false
+	}
+	k, ok := unary(e.Type(c.ctx), x, func(x ops.Expr) (ops.Expr, error) { return ops.Cast(x, to, e.Try()) })
+	k.fails = k.fails || !e.Try() && to.Kind != column.Text
+	return k, ok
+}
+
+// path compiles x:path over text. An object that has a name in several spellings is an error.
+func (c compiler) path(e *expr.Path) (kernel, bool) {
+	if e.GivesJSON(c.ctx) {
+		return kernel{}, false
+	}
+	x, ok := c.compile(e.Arg())
+	if !ok {
+		return kernel{}, false
+	}
+	k, ok := unary(e.Type(c.ctx), x, func(x ops.Expr) (ops.Expr, error) { return ops.Path(x, e.JSONPath()) })
+	k.fails = true
+	return k, ok
 }
 
 // comparison takes a comparison apart.
@@ -184,29 +217,13 @@ func (c compiler) compare(op ops.CompareOp, l, r sql.Expression) (kernel, bool) 
 		if !ok {
 			return kernel{}, false
 		}
-		return newKernel(types.Boolean, func(in *inputs) (ops.Expr, error) {
-			x, err := x.build(in)
-			if err != nil {
-				return nil, err
-			}
-			return ops.Compare(op, x, y)
-		})
+		return unary(types.Boolean, x, func(x ops.Expr) (ops.Expr, error) { return ops.Compare(op, x, y) })
 	}
 	y, ok := c.compile(r)
 	if !ok || !comparable(x, y) {
 		return kernel{}, false
 	}
-	return newKernel(types.Boolean, func(in *inputs) (ops.Expr, error) {
-		x, err := x.build(in)
-		if err != nil {
-			return nil, err
-		}
-		y, err := y.build(in)
-		if err != nil {
-			return nil, err
-		}
-		return ops.Compare(op, x, y)
-	})
+	return binary(types.Boolean, x, y, func(x, y ops.Expr) (ops.Expr, error) { return ops.Compare(op, x, y) })
 }
 
 // comparable reports whether the engine compares x and y as what they are.
@@ -218,8 +235,10 @@ func comparable(x, y kernel) bool {
 		return false
 	case x.kind.Kind == column.Text:
 		return bytewise(x.typ) && bytewise(y.typ)
+	case x.kind.Kind == column.Decimal:
+		return x.kind == y.kind
 	default:
-		return x.kind.Kind == column.Bytes || x.kind.Kind == column.Timestamp
+		return x.kind.Kind == column.Bytes || x.kind.Kind == column.Timestamp || x.kind.Kind == column.Date || x.kind.Kind == column.Float64
 	}
 }
 
@@ -249,7 +268,25 @@ func (c compiler) constant(op ops.CompareOp, x kernel, l, r sql.Expression, v an
 			}
 		}
 		return op, ops.Const(column.Type{Kind: column.Int64}, n.floor), true
-	case x.kind.Kind == column.Timestamp:
+	case x.kind.Kind == column.Bool && x.typ == types.Boolean:
+		n, ok := integerOf(v, t)
+		if !ok || n.fraction || types.IsTextOnly(t) {
+			return 0, nil, false
+		}
+		return op, ops.Const(column.Type{Kind: column.Int64}, n.floor), true
+	case x.kind.Kind == column.Float64:
+		f, ok := doubleOf(v, t)
+		if !ok {
+			return 0, nil, false
+		}
+		return op, ops.Const(column.Type{Kind: column.Float64}, f), true
+	case x.kind.Kind == column.Decimal:
+		d, ok := decimalOf(v)
+		if !ok {
+			return 0, nil, false
+		}
+		return op, d, true
+	case x.kind.Kind == column.Timestamp || x.kind.Kind == column.Date:
 		us, ok := momentOf(c.ctx, v, t)
 		if !ok {
 			return 0, nil, false
@@ -302,13 +339,7 @@ func (c compiler) in(l, r sql.Expression) (kernel, bool) {
 		}
 		list = append(list, y)
 	}
-	return newKernel(types.Boolean, func(in *inputs) (ops.Expr, error) {
-		x, err := x.build(in)
-		if err != nil {
-			return nil, err
-		}
-		return ops.In(x, slices.Clone(list))
-	})
+	return unary(types.Boolean, x, func(x ops.Expr) (ops.Expr, error) { return ops.In(x, slices.Clone(list)) })
 }
 
 // uniform reports whether the hashed IN of the engine, which converts all elements to one type that it takes from the first, compares

@@ -11,6 +11,9 @@ import (
 	"github.com/dolthub/go-mysql-server/sql"
 	"github.com/dolthub/go-mysql-server/sql/expression"
 	"github.com/dolthub/go-mysql-server/sql/types"
+
+	"millrace/internal/column"
+	"millrace/internal/ops"
 )
 
 // pureFunctions have a value that depends on their arguments and the start of the statement only, and no effect. The rest of the
@@ -137,6 +140,35 @@ func integerOfDecimal(d *apd.Decimal) (integer, bool) {
 		return integer{}, false
 	}
 	return integer{floor.Int64(), rest.Sign() != 0}, true
+}
+
+// doubleOf converts the constant v of type t as the engine does before it compares it with a DOUBLE. A comparison with a DECIMAL is one of
+// decimals, and stays the engine's.
+func doubleOf(v any, t sql.Type) (float64, bool) {
+	if f, ok := v.(float64); ok {
+		return f, !math.IsNaN(f)
+	}
+	if types.IsDecimal(t) || types.IsTextOnly(t) {
+		return 0, false
+	}
+	n, ok := integerOf(v, t)
+	return float64(n.floor), ok && !n.fraction && -exactFloat < n.floor && n.floor < exactFloat
+}
+
+// decimalOf converts the constant v as the engine does before it compares it with a DECIMAL.
+func decimalOf(v any) (ops.Expr, bool) {
+	switch x := v.(type) {
+	case *apd.Decimal:
+		if x.Form != apd.Finite || x.Exponent < -types.DecimalTypeMaxScale || x.NumDigits() > types.DecimalTypeMaxPrecision || x.Exponent > 0 {
+			return nil, false
+		}
+		return ops.Const(column.Type{Kind: column.Decimal, Precision: types.DecimalTypeMaxPrecision, Scale: uint8(-x.Exponent)}, x.Text('f')), true
+	case int8, int16, int32, int64, int, uint8, uint16, uint32:
+		n, _ := integerOf(x, types.Int64)
+		return ops.Const(column.Type{Kind: column.Decimal, Precision: 19}, strconv.FormatInt(n.floor, 10)), true
+	default:
+		return nil, false
+	}
 }
 
 // momentOf converts the constant v of type t as the engine does before it compares it with a DATETIME column: microseconds since 1970.

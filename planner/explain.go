@@ -59,11 +59,13 @@ func (s *Scan) tree(splits []string) string {
 	for _, p := range s.predicates {
 		lines = append(lines, fmt.Sprintf("predicate: %s %s", p.text, p.pushed))
 	}
-	if s.aggregates != nil {
-		for _, a := range s.aggregates {
-			lines = append(lines, "aggregate: "+a.text)
-		}
-	} else {
+	for _, a := range s.aggregates {
+		lines = append(lines, "aggregate: "+a.text)
+	}
+	if s.keys != nil {
+		lines = append(lines, "group by: "+strings.Join(s.keyTexts, ", "))
+	}
+	if !s.aggregated() {
 		lines = append(lines, "columns: "+s.columns())
 	}
 	if s.plan != nil {

@@ -19,6 +19,7 @@ import (
 	"github.com/dolthub/go-mysql-server/memory"
 	"github.com/dolthub/go-mysql-server/sql"
 	"github.com/dolthub/go-mysql-server/sql/analyzer"
+	"github.com/dolthub/go-mysql-server/sql/expression"
 	"github.com/dolthub/go-mysql-server/sql/types"
 	"github.com/dolthub/vitess/go/sqltypes"
 	"github.com/sirupsen/logrus"
@@ -26,6 +27,7 @@ import (
 
 	"millrace/internal/column"
 	"millrace/internal/scan"
+	"millrace/planner/expr"
 )
 
 func TestMain(m *testing.M) {
@@ -283,8 +285,14 @@ func generate(seed uint64, n int) []record {
 		if rnd.IntN(5) > 0 {
 			r.key = []byte([]string{"", "k1", "k2", "K1", "\xff\x00"}[rnd.IntN(5)])
 		}
-		if rnd.IntN(5) > 0 {
+		switch rnd.IntN(8) {
+		case 0:
+		case 1, 2, 3:
 			r.value = []byte(strings.Repeat("v", rnd.IntN(9)) + fmt.Sprint(i%17))
+		case 4:
+			r.value = []byte([]string{`{"n":"7x","s":null}`, `{"n":1.5,"s":"\u00e9"}`, `[1]`, `{"n":9223372036854775807}`, `{"n":"2026-01-02 03:04:05","s":{"t":[1]}}`, `{"n":true}`}[rnd.IntN(6)])
+		default:
+			r.value = fmt.Appendf(nil, `{"n":%d,"s":"s%d","o":{"p":[%d,2.50]}}`, rnd.IntN(9), i%4, i%3)
 		}
 		if rnd.IntN(6) > 0 {
 			at := epoch + int64(rnd.IntN(60_000))
@@ -321,8 +329,35 @@ func (p *provider) TableFunction(ctx *sql.Context, name string) (sql.TableFuncti
 	return p.DbProvider.TableFunction(ctx, name)
 }
 
+// dialectFunctions are the forms into which the dialect rewrites x::type, x ?:: type and x:path.
+var dialectFunctions = []sql.Function{
+	sql.Function2{Name: "millrace_cast", Fn: func(ctx *sql.Context, x, t sql.Expression) sql.Expression { return castTo(ctx, x, t, false) }},
+	sql.Function2{Name: "millrace_try_cast", Fn: func(ctx *sql.Context, x, t sql.Expression) sql.Expression { return castTo(ctx, x, t, true) }},
+	sql.Function2{Name: "millrace_path", Fn: func(ctx *sql.Context, x, p sql.Expression) sql.Expression {
+		path, err := expr.NewPath(ctx, x, literal(p))
+		if err != nil {
+			panic(err)
+		}
+		return path
+	}},
+}
+
+func literal(e sql.Expression) string { return e.(*expression.Literal).Value().(string) }
+
+func castTo(ctx *sql.Context, x, t sql.Expression, try bool) sql.Expression {
+	to, err := expr.ParseType(literal(t))
+	if err != nil {
+		panic(err)
+	}
+	cast, err := expr.NewCast(ctx, x, to, try)
+	if err != nil {
+		panic(err)
+	}
+	return cast
+}
+
 func (p *provider) Function(_ *sql.Context, _, name string) (sql.Function, bool) {
-	for _, f := range Functions() {
+	for _, f := range slices.Concat(Functions(), dialectFunctions) {
 		if f.FunctionName() == name {
 			return f, true
 		}
@@ -357,7 +392,32 @@ func newTestEngine(t testing.TB, all []record) *testEngine {
 // pushdown turns the rule on or off.
 func (e *testEngine) pushdown(on string) { e.mustQuery("SET SESSION pushdown = '" + on + "'") }
 
+// dialect replaces {x:path::TYPE} and {x?::TYPE} by the functions that the dialect makes of them.
+func dialect(query string) string {
+	for {
+		at := strings.LastIndex(query, "{")
+		if at < 0 {
+			return query
+		}
+		inner, after, _ := strings.Cut(query[at+1:], "}")
+		inner, to, cast := strings.Cut(inner, "::")
+		inner, try := strings.CutSuffix(inner, "?")
+		x, path, ok := strings.Cut(inner, ":")
+		if ok {
+			x = fmt.Sprintf("millrace_path(%s, '%s')", x, path)
+		}
+		switch {
+		case try:
+			x = fmt.Sprintf("millrace_try_cast(%s, '%s')", x, to)
+		case cast:
+			x = fmt.Sprintf("millrace_cast(%s, '%s')", x, to)
+		}
+		query = query[:at] + x + after
+	}
+}
+
 func (e *testEngine) open(query string) (sql.Schema, sql.RowIter, error) {
+	query = dialect(query)
 	schema, iter, _, err := e.engine.Query(e.ctx, query)
 	return schema, iter, err
 }

@@ -17,13 +17,22 @@ const ruleID analyzer.RuleId = 9001
 // pushdownVariable is the system variable that turns the rule off.
 const pushdownVariable = "pushdown"
 
+// Options bound what scans may use.
+type Options struct {
+	// MemoryBytes bounds the state of the aggregates of one scan, 0 for no bound. Beyond it the statement fails with SCAN_MEMORY.
+	MemoryBytes int64
+}
+
 // Install adds the planner to an analyzer that is fully configured, after all of its batches. Call it once for each analyzer.
-func Install(a *analyzer.Analyzer) {
+func Install(a *analyzer.Analyzer) { InstallWith(a, Options{}) }
+
+// InstallWith is Install with options.
+func InstallWith(a *analyzer.Analyzer, o Options) {
 	RegisterVariables()
 	a.Batches = append(a.Batches, &analyzer.Batch{
 		Desc:       "millrace",
 		Iterations: 1,
-		Rules:      []analyzer.Rule{{Id: ruleID, Apply: apply}},
+		Rules:      []analyzer.Rule{{Id: ruleID, Apply: o.apply}},
 	})
 }
 

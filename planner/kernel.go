@@ -1,6 +1,8 @@
 package planner
 
 import (
+	"slices"
+
 	"github.com/dolthub/go-mysql-server/sql"
 	"github.com/dolthub/go-mysql-server/sql/types"
 
@@ -17,6 +19,9 @@ type kernel struct {
 	kind column.Type
 	// nullable is false when the result is never NULL.
 	nullable bool
+	// fails is set when some value is an error. The engine evaluates conjuncts from left to right, so such a kernel may only run where all
+	// that stand before it run too.
+	fails bool
 	// field is the field that the kernel passes on unchanged, when plain.
 	field scan.Field
 	plain bool
@@ -47,6 +52,15 @@ func (in *inputs) columns() []column.Field {
 	return out
 }
 
+// position makes sure that the fields that place a record are read.
+func (in *inputs) position() *ops.Position {
+	at := func(f scan.Field) int {
+		in.column(f)
+		return slices.Index(in.fields, f)
+	}
+	return &ops.Position{Topic: at(scan.Topic), Partition: at(scan.Partition), Offset: at(scan.Offset)}
+}
+
 // fieldKernel passes field f on.
 func fieldKernel(f scan.Field, typ sql.Type) kernel {
 	return kernel{
@@ -55,13 +69,40 @@ func fieldKernel(f scan.Field, typ sql.Type) kernel {
 	}
 }
 
-// newKernel tries build and describes its result. ok is false when ops has no such kernel.
-func newKernel(typ sql.Type, build func(in *inputs) (ops.Expr, error)) (k kernel, ok bool) {
+// newKernel tries build, which combines parts, and describes its result. ok is false when ops has no such kernel.
+func newKernel(typ sql.Type, parts []kernel, build func(in *inputs) (ops.Expr, error)) (k kernel, ok bool) {
 	e, err := build(new(inputs))
 	if err != nil {
 		return kernel{}, false
 	}
-	return kernel{typ: typ, kind: e.Type(), nullable: e.Nullable(), build: build}, true
+	fails := slices.ContainsFunc(parts, func(k kernel) bool { return k.fails })
+	return kernel{typ: typ, kind: e.Type(), nullable: e.Nullable(), fails: fails, build: build}, true
+}
+
+// unary is the kernel of make over x.
+func unary(typ sql.Type, x kernel, make func(x ops.Expr) (ops.Expr, error)) (kernel, bool) {
+	return newKernel(typ, []kernel{x}, func(in *inputs) (ops.Expr, error) {
+		e, err := x.build(in)
+		if err != nil {
+			return nil, err
+		}
+		return make(e)
+	})
+}
+
+// binary is the kernel of make over x and y.
+func binary(typ sql.Type, x, y kernel, make func(x, y ops.Expr) (ops.Expr, error)) (kernel, bool) {
+	return newKernel(typ, []kernel{x, y}, func(in *inputs) (ops.Expr, error) {
+		l, err := x.build(in)
+		if err != nil {
+			return nil, err
+		}
+		r, err := y.build(in)
+		if err != nil {
+			return nil, err
+		}
+		return make(l, r)
+	})
 }
 
 // condition reports whether k is a predicate.
@@ -84,6 +125,10 @@ func direct(typ sql.Type, kind column.Type) (column.Type, bool) {
 		return kind, kind.Kind == column.Float64
 	}
 	switch kind.Kind {
+	case column.Bool:
+		return kind, typ == types.Boolean
+	case column.Date:
+		return kind, types.IsDateType(typ)
 	case column.Bytes:
 		return kind, types.IsBinaryType(typ)
 	case column.Text:

@@ -42,13 +42,16 @@ type rowIter struct {
 type BatchRowIter struct {
 	*rowIter
 	fields []column.Field
+	// from says which column of the scan's batches each field is.
+	from  []int
+	batch column.Batch
 }
 
 func newRowIter(ctx *sql.Context, s *Scan, src scan.Source, rows *ops.Rows) sql.RowIter {
 	it := &rowIter{rows: rows, src: src, out: newRowBuilder(s)}
 	it.disarm = context.AfterFunc(ctx, func() { _ = it.release() })
 	if fields, ok := s.batchFields(); ok {
-		return &BatchRowIter{it, fields}
+		return &BatchRowIter{rowIter: it, fields: fields, from: s.from}
 	}
 	return it
 }
@@ -62,10 +65,13 @@ func (it *BatchRowIter) NextBatch(ctx *sql.Context) (*column.Batch, error) {
 	if err != nil {
 		return nil, err
 	}
-	for i := range b.Cols {
-		b.Cols[i].Type = it.fields[i].Type
+	it.batch.N, it.batch.Sel = b.N, b.Sel
+	it.batch.Cols = it.batch.Cols[:0]
+	for i, from := range it.from {
+		it.batch.Cols = append(it.batch.Cols, b.Cols[from])
+		it.batch.Cols[i].Type = it.fields[i].Type
 	}
-	return b, nil
+	return &it.batch, nil
 }
 
 // Next implements sql.RowIter.
@@ -127,7 +133,7 @@ func (it *rowIter) release() (err error) {
 // keeps pins little.
 type rowBuilder struct {
 	width int
-	// cols say for each column of the batch where it goes and as what.
+	// cols say which column of the batch goes where, and as what.
 	cols  []rowColumn
 	rows  []sql.Row
 	batch *column.Batch
@@ -137,7 +143,7 @@ type rowBuilder struct {
 }
 
 type rowColumn struct {
-	to int
+	from, to int
 	// as is the engine's Go type.
 	as goType
 	// last is the value given last and lastInt or lastText what it was made of: neighbours are often equal (topic, partition), and an
@@ -160,6 +166,7 @@ const (
 	asString
 	asJSON
 	asTime
+	asDate
 	asDecimal
 )
 
@@ -171,9 +178,10 @@ const slabBytes = 64 << 10
 
 func newRowBuilder(s *Scan) *rowBuilder {
 	b := &rowBuilder{width: len(s.outputs)}
-	for i, f := range s.plan.Fields() {
-		to := s.emit[i]
-		b.cols = append(b.cols, rowColumn{to: to, as: goTypeOf(s.outputs[to].typ, f.Type)})
+	for to, from := range s.from {
+		if from >= 0 {
+			b.cols = append(b.cols, rowColumn{from: from, to: to, as: goTypeOf(s.outputs[to].typ, s.plan.Fields()[from].Type)})
+		}
 	}
 	return b
 }
@@ -199,6 +207,8 @@ func goTypeOf(t sql.Type, kind column.Type) goType {
 		return asJSON
 	case column.Timestamp:
 		return asTime
+	case column.Date:
+		return asDate
 	case column.Decimal:
 		return asDecimal
 	default:
@@ -233,7 +243,7 @@ func (r *rowBuilder) build() {
 	}
 	for c := range r.cols {
 		col := &r.cols[c]
-		v := &r.batch.Cols[c]
+		v := &r.batch.Cols[col.from]
 		for k := range rows {
 			i := r.from + k
 			if r.batch.Sel != nil {
@@ -276,10 +286,14 @@ func (r *rowBuilder) value(c *rowColumn, v *column.Vector, i int) any {
 		return c.last
 	case asJSON:
 		return expr.JSONText(r.own(v.View(i)))
-	case asTime:
+	case asTime, asDate:
 		if x := v.Int[i]; c.last == nil || x != c.lastInt {
 			c.lastInt = x
-			c.last = time.UnixMicro(x).UTC()
+			if c.as == asTime {
+				c.last = time.UnixMicro(x).UTC()
+			} else {
+				c.last = time.Unix(x*24*60*60, 0).UTC()
+			}
 		}
 		return c.last
 	case asDecimal:

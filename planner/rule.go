@@ -1,6 +1,8 @@
 package planner
 
 import (
+	"slices"
+
 	"github.com/dolthub/go-mysql-server/sql"
 	"github.com/dolthub/go-mysql-server/sql/analyzer"
 	"github.com/dolthub/go-mysql-server/sql/plan"
@@ -8,7 +10,7 @@ import (
 )
 
 // apply is the rule. It works on whole plans only, once their column positions are fixed, and goes into subqueries itself.
-func apply(ctx *sql.Context, _ *analyzer.Analyzer, n sql.Node, _ *plan.Scope, sel analyzer.RuleSelector, _ *sql.QueryFlags) (sql.Node, transform.TreeIdentity, error) {
+func (o Options) apply(ctx *sql.Context, _ *analyzer.Analyzer, n sql.Node, _ *plan.Scope, sel analyzer.RuleSelector, _ *sql.QueryFlags) (sql.Node, transform.TreeIdentity, error) {
 	id, err := assignIndexes()
 	if err != nil {
 		return nil, transform.SameTree, err
@@ -19,29 +21,71 @@ func apply(ctx *sql.Context, _ *analyzer.Analyzer, n sql.Node, _ *plan.Scope, se
 	if on, err := enabled(ctx); err != nil || !on {
 		return n, transform.SameTree, err
 	}
-	grown, same, err := grow(ctx, n)
+	grown, same, err := grow(ctx, n, false)
 	if err != nil || same {
 		return n, transform.SameTree, err
 	}
-	settled, err := settle(ctx, grown)
+	settled, err := settle(ctx, grown, o)
 	if err != nil {
 		return nil, transform.SameTree, err
 	}
 	return settled, transform.NewTree, nil
 }
 
-// grow replaces the subtrees of n by scans that are not finished, bottom up.
-func grow(ctx *sql.Context, n sql.Node) (sql.Node, transform.TreeIdentity, error) {
-	return transform.NodeWithOpaque(ctx, n, func(ctx *sql.Context, n sql.Node) (sql.Node, transform.TreeIdentity, error) {
-		n, same, err := eachSubquery(ctx, n, grow)
+// grow replaces the subtrees of n by scans that are not finished, bottom up. scoped says that rows below n may begin with those of an
+// outer query.
+func grow(ctx *sql.Context, n sql.Node, scoped bool) (sql.Node, transform.TreeIdentity, error) {
+	n, same, err := eachSubquery(ctx, n, func(ctx *sql.Context, n sql.Node) (sql.Node, transform.TreeIdentity, error) {
+		return grow(ctx, n, true)
+	})
+	if err != nil {
+		return nil, transform.SameTree, err
+	}
+	n, sameChildren, err := eachChild(ctx, n, func(i int, child sql.Node) (sql.Node, transform.TreeIdentity, error) {
+		return grow(ctx, child, scoped || shifts(n, i))
+	})
+	if err != nil {
+		return nil, transform.SameTree, err
+	}
+	if larger, ok := absorb(ctx, n, scoped); ok {
+		return larger, transform.NewTree, nil
+	}
+	return n, same && sameChildren, nil
+}
+
+// shifts reports whether the rows of child i of n begin with columns that are not its own.
+func shifts(n sql.Node, i int) bool {
+	switch n := n.(type) {
+	case *plan.JoinNode:
+		return i == 1 && n.Op.IsLateral()
+	case *plan.SubqueryAlias:
+		return n.IsLateral || n.OuterScopeVisibility
+	default:
+		return false
+	}
+}
+
+// eachChild changes the children of n.
+func eachChild(ctx *sql.Context, n sql.Node, change func(i int, child sql.Node) (sql.Node, transform.TreeIdentity, error)) (sql.Node, transform.TreeIdentity, error) {
+	children := n.Children()
+	var changed []sql.Node
+	for i, child := range children {
+		c, same, err := change(i, child)
 		if err != nil {
 			return nil, transform.SameTree, err
 		}
-		if larger, ok := absorb(ctx, n); ok {
-			return larger, transform.NewTree, nil
+		if !same {
+			if changed == nil {
+				changed = slices.Clone(children)
+			}
+			changed[i] = c
 		}
-		return n, same, nil
-	})
+	}
+	if changed == nil {
+		return n, transform.SameTree, nil
+	}
+	n, err := n.WithChildren(ctx, changed...)
+	return n, transform.NewTree, err
 }
 
 // eachSubquery changes the plans of the subqueries in n's own expressions.

@@ -2,6 +2,7 @@ package planner
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/dolthub/go-mysql-server/sql"
 	"github.com/dolthub/go-mysql-server/sql/expression"
@@ -30,24 +31,31 @@ type Scan struct {
 	domain     domain
 	predicates []predicate
 	filters    []kernel
+	// keys group and aggregates are computed; then the outputs are results of them.
+	keys       []kernel
+	keyTexts   []string
 	aggregates []aggregate
 	// limit is the number of rows after the first offset ones, -1 for all.
 	limit, offset int64
+	// memory bounds the state of aggregates, in bytes; 0 is no bound.
+	memory int64
 
 	// What follows is fixed by finish. about is what EXPLAIN says of the table's arguments.
 	about   []string
 	request scan.Request
 	plan    *ops.Plan
-	// emit says which output each column of the plan's batches is.
-	emit []int
+	// from says which column of the plan's batches each output is, -1 for one that is unneeded.
+	from []int
 }
 
 // output is a column of a Scan.
 type output struct {
 	kernel
 	id sql.ColumnId
-	// aggregate columns have a typ but no build: they are the result of the aggregate of the same position.
+	// result, when aggregate, is the position among the keys and, after them, the aggregates of which the column is the result. Such a
+	// kernel has no build.
 	aggregate bool
+	result    int
 	// unneeded columns are nil in every row.
 	unneeded bool
 }
@@ -120,20 +128,10 @@ func (s *Scan) named(ctx *sql.Context, n plan.TableIdNode) (*Scan, bool) {
 // copy is a Scan that can be changed without changing s.
 func (s *Scan) copy() *Scan {
 	c := *s
-	c.outputs = append([]output(nil), s.outputs...)
-	c.predicates = append([]predicate(nil), s.predicates...)
-	c.filters = append([]kernel(nil), s.filters...)
+	c.outputs = slices.Clone(s.outputs)
+	c.predicates = slices.Clone(s.predicates)
+	c.filters = slices.Clone(s.filters)
 	return &c
-}
-
-// position finds the output that g refers to.
-func (s *Scan) position(g *expression.GetField) (int, bool) {
-	for i, o := range s.outputs {
-		if o.id != 0 && o.id == g.Id() {
-			return i, true
-		}
-	}
-	return 0, false
 }
 
 // bounded reports whether rows are dropped by number, after which no filter may be added.
@@ -152,31 +150,16 @@ func (s *Scan) finish(ctx *sql.Context) (*Scan, error) {
 		}
 		p.Filter = append(p.Filter, e)
 	}
-	c.emit = nil
-	if c.aggregates != nil {
-		for i, a := range c.aggregates {
-			agg, err := a.build(in)
-			if err != nil {
-				return nil, err
-			}
-			p.Aggregates = append(p.Aggregates, agg)
-			p.Names = append(p.Names, c.schema[i].Name)
-			c.emit = append(c.emit, i)
+	c.from = make([]int, len(c.outputs))
+	if c.aggregated() {
+		if err := c.buildAggregates(&p, in); err != nil {
+			return nil, err
 		}
-	} else {
-		p.Project = []ops.Expr{}
-		for i, o := range c.outputs {
-			if o.unneeded {
-				continue
-			}
-			e, err := o.build(in)
-			if err != nil {
-				return nil, err
-			}
-			p.Project = append(p.Project, e)
-			p.Names = append(p.Names, c.schema[i].Name)
-			c.emit = append(c.emit, i)
-		}
+	} else if err := c.buildProjection(&p, in); err != nil {
+		return nil, err
+	}
+	if c.mayFail() {
+		p.Position = in.position()
 	}
 	p.Input = in.columns()
 	compiled, err := p.Compile()
@@ -191,6 +174,58 @@ func (s *Scan) finish(ctx *sql.Context) (*Scan, error) {
 	return c, nil
 }
 
+func (s *Scan) buildProjection(p *ops.Pipeline, in *inputs) error {
+	for i, o := range s.outputs {
+		s.from[i] = -1
+		if o.unneeded {
+			continue
+		}
+		e, err := o.build(in)
+		if err != nil {
+			return err
+		}
+		s.from[i] = len(p.Project)
+		p.Project = append(p.Project, e)
+		p.Names = append(p.Names, s.schema[i].Name)
+	}
+	return nil
+}
+
+func (s *Scan) buildAggregates(p *ops.Pipeline, in *inputs) error {
+	for _, k := range s.keys {
+		e, err := k.build(in)
+		if err != nil {
+			return err
+		}
+		p.GroupBy = append(p.GroupBy, e)
+	}
+	for _, a := range s.aggregates {
+		agg, err := a.build(in)
+		if err != nil {
+			return err
+		}
+		p.Aggregates = append(p.Aggregates, agg)
+	}
+	for i, o := range s.outputs {
+		s.from[i] = o.result
+		if o.unneeded {
+			s.from[i] = -1
+		}
+	}
+	return nil
+}
+
+// aggregated reports whether the outputs are results of aggregates and their keys.
+func (s *Scan) aggregated() bool { return s.keys != nil || s.aggregates != nil }
+
+// mayFail reports whether a value may be an error, which then should name its record.
+func (s *Scan) mayFail() bool {
+	fails := func(k kernel) bool { return k.fails }
+	return slices.ContainsFunc(s.filters, fails) || slices.ContainsFunc(s.keys, fails) ||
+		slices.ContainsFunc(s.outputs, func(o output) bool { return o.fails && !o.unneeded }) ||
+		slices.ContainsFunc(s.aggregates, func(a aggregate) bool { return a.fails })
+}
+
 // RowIter implements sql.ExecSourceRel. The outer row of a correlated scope, if any, is prefixed by the engine.
 func (s *Scan) RowIter(ctx *sql.Context, _ sql.Row) (sql.RowIter, error) {
 	if s.plan == nil {
@@ -200,22 +235,23 @@ func (s *Scan) RowIter(ctx *sql.Context, _ sql.Row) (sql.RowIter, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newRowIter(ctx, s, src, ops.Run(ctx, src, s.plan, ops.RunOptions{})), nil
+	return newRowIter(ctx, s, src, ops.Run(ctx, src, s.plan, ops.RunOptions{MemoryBytes: s.memory})), nil
 }
 
-// Fields describes the batches that the iterator's NextBatch gives, and whether it can give any: all columns are needed and can be
-// sent as they are.
+// batchFields describes the batches of the scan as the engine's schema has them, and whether they can be sent as they are: every column is
+// needed and none has values to convert.
 func (s *Scan) batchFields() ([]column.Field, bool) {
-	if len(s.emit) != len(s.outputs) {
-		return nil, false
-	}
 	fields := make([]column.Field, len(s.outputs))
 	for i, o := range s.outputs {
-		kind, ok := direct(o.typ, s.plan.Fields()[i].Type)
+		if s.from[i] < 0 {
+			return nil, false
+		}
+		f := s.plan.Fields()[s.from[i]]
+		kind, ok := direct(o.typ, f.Type)
 		if !ok {
 			return nil, false
 		}
-		fields[i] = column.Field{Name: s.schema[i].Name, Type: kind, Nullable: s.plan.Fields()[i].Nullable}
+		fields[i] = column.Field{Name: s.schema[i].Name, Type: kind, Nullable: f.Nullable}
 	}
 	return fields, true
 }

@@ -10,8 +10,8 @@ import (
 )
 
 // settle finishes every scan below n: it finds which columns anything above refers to, and leaves the others out.
-func settle(ctx *sql.Context, n sql.Node) (sql.Node, error) {
-	u := &uses{ids: map[sql.ColumnId]bool{}, names: map[string]bool{}}
+func settle(ctx *sql.Context, n sql.Node, o Options) (sql.Node, error) {
+	u := &uses{options: o, ids: map[sql.ColumnId]bool{}, names: map[string]bool{}}
 	u.collect(ctx, n)
 	out, _, err := u.settle(ctx, n, true)
 	return out, err
@@ -20,7 +20,8 @@ func settle(ctx *sql.Context, n sql.Node) (sql.Node, error) {
 // uses is the set of columns that expressions of a statement refer to, anywhere in it: ids are unique in a statement, and an outer
 // column may be used in a subquery far below. More than needed costs time, less would be wrong.
 type uses struct {
-	ids map[sql.ColumnId]bool
+	options Options
+	ids     map[sql.ColumnId]bool
 	// names are those of references without an id.
 	names map[string]bool
 	// unknown is set when there is a node that may refer to columns otherwise than by its Expressions. Then every column is used.
@@ -89,7 +90,9 @@ func (u *uses) settle(ctx *sql.Context, n sql.Node, all bool) (sql.Node, transfo
 		if s.plan != nil {
 			return s, transform.SameTree, nil
 		}
-		done, err := u.prune(s, all).finish(ctx)
+		pruned := u.prune(s, all)
+		pruned.memory = u.options.MemoryBytes
+		done, err := pruned.finish(ctx)
 		return done, transform.NewTree, err
 	}
 	n, sameExpressions, err := eachSubquery(ctx, n, func(ctx *sql.Context, n sql.Node) (sql.Node, transform.TreeIdentity, error) {
@@ -104,33 +107,18 @@ func (u *uses) settle(ctx *sql.Context, n sql.Node, all bool) (sql.Node, transfo
 	case demandAll:
 		all = true
 	}
-	children := n.Children()
-	var changed []sql.Node
-	for i, child := range children {
-		c, same, err := u.settle(ctx, child, all)
-		if err != nil {
-			return nil, transform.SameTree, err
-		}
-		if !same {
-			if changed == nil {
-				changed = append([]sql.Node(nil), children...)
-			}
-			changed[i] = c
-		}
-	}
-	if changed == nil {
-		return n, sameExpressions, nil
-	}
-	n, err = n.WithChildren(ctx, changed...)
-	return n, transform.NewTree, err
+	n, sameChildren, err := eachChild(ctx, n, func(_ int, child sql.Node) (sql.Node, transform.TreeIdentity, error) {
+		return u.settle(ctx, child, all)
+	})
+	return n, sameExpressions && sameChildren, err
 }
 
 // prune marks the columns of s that nobody needs.
 func (u *uses) prune(s *Scan, all bool) *Scan {
-	if all || u.unknown || s.aggregates != nil {
-		return s
-	}
 	c := s.copy()
+	if all || u.unknown {
+		return c
+	}
 	for i := range c.outputs {
 		o := &c.outputs[i]
 		o.unneeded = o.id != 0 && !u.ids[o.id] && !u.names[strings.ToLower(c.schema[i].Name)]

@@ -24,7 +24,7 @@ func (op ArithOp) String() string { return [...]string{"+", "-", "*"}[op] }
 // Arith is l op r over signed integers (the result is BIGINT, overflow is an error) or, when one side is a DOUBLE, over doubles. Unsigned and decimal
 // arithmetic is the engine's.
 func Arith(op ArithOp, l, r Expr) (Expr, error) {
-	e := &arith{op: op, l: l, r: r}
+	e := &arith{op: op, l: l, r: r, text: fmt.Sprintf("(%v %v %v)", l, op, r)}
 	switch lk, rk := family(l), family(r); {
 	case lk == asInt && rk == asInt:
 		e.typ.Kind = column.Int64
@@ -41,11 +41,12 @@ type arith struct {
 	op   ArithOp
 	l, r Expr
 	typ  column.Type
+	text string
 }
 
 func (e *arith) Type() column.Type { return e.typ }
 func (e *arith) Nullable() bool    { return e.l.Nullable() || e.r.Nullable() }
-func (e *arith) String() string    { return fmt.Sprintf("(%v %v %v)", e.l, e.op, e.r) }
+func (e *arith) String() string    { return e.text }
 
 func (e *arith) operands() []Expr { return []Expr{e.l, e.r} }
 

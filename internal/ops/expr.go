@@ -18,7 +18,7 @@ type Expr interface {
 	Type() column.Type
 	// Nullable is false when the result is never NULL.
 	Nullable() bool
-	// String is the expression as SQL, for EXPLAIN and errors. Equal strings mean equal expressions.
+	// String is the expression as SQL, for EXPLAIN and errors.
 	String() string
 
 	// operands are the expressions that this one is made of.
@@ -177,15 +177,8 @@ func (c *constant) String() string {
 	}
 }
 
-// quoted is b as an SQL string, shortened for people.
-func quoted(b []byte) string {
-	const most = 64
-	s := string(b)
-	if len(s) > most {
-		s = strings.ToValidUTF8(s[:most], "") + "…"
-	}
-	return "'" + strings.ReplaceAll(s, "'", "''") + "'"
-}
+// quoted is b as an SQL string.
+func quoted(b []byte) string { return "'" + strings.ReplaceAll(string(b), "'", "''") + "'" }
 
 func (c *constant) operands() []Expr { return nil }
 

@@ -1,12 +1,16 @@
 package ops
 
-import "millrace/internal/column"
+import (
+	"fmt"
+
+	"millrace/internal/column"
+)
 
 // lane is what the evaluators of one lane share. It belongs to the lane's goroutine.
 type lane struct {
-	// uses counts how often each expression of the plan occurs, by its text; it belongs to the plan.
+	// uses counts how often each expression of the plan occurs, by its identity; it belongs to the plan.
 	uses map[string]int
-	// memos are the evaluators of expressions that occur more than once.
+	// memos are the evaluators of expressions that occur more than once, by identity.
 	memos map[string]*memo
 	// groups are what expressions of different text share, such as one extractor for all paths into a column.
 	shared map[string]any
@@ -35,13 +39,17 @@ func (l *lane) rows(n int, sel []int32) []int32 {
 
 // bind makes the evaluator of e, or shares the one of an equal expression.
 func (l *lane) bind(e Expr) evaluator {
-	if !worthSharing(e) || l.uses[e.String()] < 2 {
+	if !worthSharing(e) {
 		return e.bind(l)
 	}
-	m := l.memos[e.String()]
+	id := identity(e)
+	if l.uses[id] < 2 {
+		return e.bind(l)
+	}
+	m := l.memos[id]
 	if m == nil {
 		m = &memo{x: e.bind(l), lane: l}
-		l.memos[e.String()] = m
+		l.memos[id] = m
 	}
 	return m
 }
@@ -52,9 +60,27 @@ func (l *lane) bindHeld(e Expr) evaluator {
 	if _, ok := x.(*memo); ok || len(e.operands()) == 0 {
 		return x
 	}
-	m := &memo{x: x, lane: l}
-	l.memos[e.String()] = m
-	return m
+	return &memo{x: x, lane: l}
+}
+
+// identity is equal for expressions that compute the same. The text alone is not enough: two columns may have one name, and constants of different types
+// one spelling.
+func identity(e Expr) string {
+	b := []byte(e.String())
+	var leaves func(e Expr)
+	leaves = func(e Expr) {
+		switch x := e.(type) {
+		case *columnRef:
+			b = fmt.Appendf(b, " #%d", x.index)
+		case *constant:
+			b = fmt.Appendf(b, " %v", x.typ)
+		}
+		for _, o := range e.operands() {
+			leaves(o)
+		}
+	}
+	leaves(e)
+	return string(b)
 }
 
 // worthSharing: a column or constant costs nothing, and conditions choose rows instead of making values.
@@ -70,8 +96,8 @@ func countUses(uses map[string]int, list []Expr) {
 			countUses(uses, e.operands())
 			continue
 		}
-		s := e.String()
-		if uses[s]++; uses[s] == 1 {
+		id := identity(e)
+		if uses[id]++; uses[id] == 1 {
 			countUses(uses, e.operands())
 		}
 	}

@@ -31,7 +31,7 @@ func (e *path) String() string    { return e.x.String() + ":" + e.path.String() 
 func (e *path) operands() []Expr  { return []Expr{e.x} }
 
 func (e *path) bind(l *lane) evaluator {
-	key := "paths into " + e.x.String()
+	key := "paths into " + identity(e.x)
 	loc, ok := l.shared[key].(*located)
 	if !ok {
 		loc = &located{x: l.bindHeld(e.x), lane: l, odd: map[int32]span{}}

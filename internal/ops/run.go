@@ -73,14 +73,15 @@ func Run(ctx context.Context, src scan.Source, p *Plan, o RunOptions) *Rows {
 	return r
 }
 
-func (r *Rows) run(src scan.Source) error {
+func (r *Rows) run(src scan.Source) (err error) {
+	defer recovered(&err)
 	if r.plan.limit >= 0 && r.plan.limit == r.plan.offset {
 		return nil // LIMIT 0 reads nothing
 	}
 	if !r.plan.aggregated() {
 		return src.Run(r.ctx, func(int) (scan.Sink, error) { return r.newProjectSink(), nil })
 	}
-	err := src.Run(r.ctx, func(int) (scan.Sink, error) {
+	err = src.Run(r.ctx, func(int) (scan.Sink, error) {
 		s := r.newAggregateSink()
 		r.mu.Lock()
 		defer r.mu.Unlock()

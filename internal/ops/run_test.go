@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"millrace/internal/column"
+	"millrace/internal/scan"
 	"millrace/internal/sqlerr"
 )
 
@@ -151,6 +152,54 @@ func TestLimitStopsAnIdleScan(t *testing.T) {
 		if lanes == 1 && (rows[0] != "30" || rows[119] != "149") {
 			t.Fatalf("one lane out of order: %v", rows)
 		}
+	}
+}
+
+// A lane that met the limit ended the scan while others waited for space with rows that counted against it: those rows were lost.
+func TestRowsThatCountAgainstTheLimitArrive(t *testing.T) {
+	for range 20 {
+		src := &memorySource{}
+		for range 6 {
+			var lane []*column.Batch
+			for range 10 {
+				lane = append(lane, batchOf(numbers(0, 100)))
+			}
+			src.lanes = append(src.lanes, lane)
+		}
+		p := Pipeline{Input: []column.Field{int64Field}, Project: []Expr{number}, Limit: 1500}
+		if rows, err := run(t, src, p, RunOptions{MaxBatchRows: 10, QueueBytes: 1}); err != nil || len(rows) != 1500 {
+			t.Fatalf("got %d rows, %v", len(rows), err)
+		}
+	}
+}
+
+func TestColumnsOfOneNameAreNotShared(t *testing.T) {
+	src := &memorySource{lanes: [][]*column.Batch{{batchOf(ints(1), ints(2))}}}
+	var sums []Expr
+	for i := range 2 {
+		sums = append(sums, must(Arith(Add, Column(i, int64Field), int64Const(10))))
+	}
+	rows, err := run(t, src, Pipeline{Input: []column.Field{int64Field, int64Field}, Project: sums, Limit: -1}, RunOptions{})
+	if err != nil || !slices.Equal(rows, []string{"11|12"}) {
+		t.Fatalf("got %v, %v", rows, err)
+	}
+}
+
+type panicking struct{ memorySource }
+
+func (panicking) Run(context.Context, func(int) (scan.Sink, error)) error { panic("broken") }
+
+func TestAPanicEndsTheRunOnly(t *testing.T) {
+	r := Run(t.Context(), &panicking{}, must((&Pipeline{Limit: -1}).Compile()), RunOptions{})
+	defer r.Close()
+	if _, err := r.Next(t.Context()); !sqlerr.HasKind(err, sqlerr.Unexpected) {
+		t.Fatalf("got %v", err)
+	}
+	// A batch without the column that the plan reads.
+	src := &memorySource{lanes: [][]*column.Batch{{{N: 3}}}}
+	p := Pipeline{Input: []column.Field{int64Field}, Project: []Expr{number}, Limit: -1}
+	if _, err := run(t, src, p, RunOptions{}); !sqlerr.HasKind(err, sqlerr.Unexpected) {
+		t.Fatalf("got %v", err)
 	}
 }
 

@@ -3,6 +3,8 @@ package ops
 import (
 	"context"
 	"errors"
+	"fmt"
+	"runtime/debug"
 	"time"
 
 	"millrace/internal/column"
@@ -88,6 +90,13 @@ func (p *Plan) place(b *column.Batch, e *rowError) error {
 	return e.err.WithDetail("%stopic '%s', partition %d, offset %d", at, topic.View(e.row), part.Int[e.row], off.Int[e.row])
 }
 
+// recovered makes an error of a panic, so that a fault of ours ends one statement and not the process.
+func recovered(err *error) {
+	if p := recover(); p != nil {
+		*err = sqlerr.New(sqlerr.Unexpected, "fault in an operator: %v", p).WithCause(fmt.Errorf("%v\n%s", p, debug.Stack()))
+	}
+}
+
 // projectSink filters, computes the output columns and hands them to the queue.
 type projectSink struct {
 	rows    *Rows
@@ -110,7 +119,8 @@ func (r *Rows) newProjectSink() *projectSink {
 }
 
 // Push implements scan.Sink.
-func (s *projectSink) Push(ctx context.Context, b *column.Batch) error {
+func (s *projectSink) Push(_ context.Context, b *column.Batch) (err error) {
+	defer recovered(&err)
 	start := time.Now()
 	s.lane.batch++
 	sel, failed := s.filter.pass(b)
@@ -124,7 +134,7 @@ func (s *projectSink) Push(ctx context.Context, b *column.Batch) error {
 	if f := s.compute(b, &sel); f != nil {
 		failed, enough = f, false
 	}
-	err := s.deliver(ctx, b.N, sel)
+	err = s.deliver(b.N, sel)
 	s.rows.projected.count(last-first, live(b.N, sel), start)
 	switch {
 	case err != nil:
@@ -152,8 +162,9 @@ func (s *projectSink) compute(b *column.Batch, sel *[]int32) (failed *rowError) 
 	return failed
 }
 
-// deliver copies the rows of sel into output batches of bounded size.
-func (s *projectSink) deliver(ctx context.Context, n int, sel []int32) error {
+// deliver copies the rows of sel into output batches of bounded size. It waits for space until the run ends, not the lane: rows that were claimed count
+// against the limit, so they must arrive even when another lane has met it and ended the scan.
+func (s *projectSink) deliver(n int, sel []int32) error {
 	left := live(n, sel)
 	if left == 0 {
 		return nil
@@ -184,7 +195,7 @@ func (s *projectSink) deliver(ctx context.Context, n int, sel []int32) error {
 		if left -= take; sel != nil {
 			sel = sel[take:]
 		}
-		if err := s.rows.queue.give(ctx, s.number, out, full); err != nil {
+		if err := s.rows.queue.give(s.rows.ctx, s.number, out, full); err != nil {
 			return err
 		}
 	}
@@ -261,7 +272,8 @@ func (r *Rows) newAggregateSink() *aggregateSink {
 }
 
 // Push implements scan.Sink.
-func (s *aggregateSink) Push(_ context.Context, b *column.Batch) error {
+func (s *aggregateSink) Push(_ context.Context, b *column.Batch) (err error) {
+	defer recovered(&err)
 	start := time.Now()
 	s.lane.batch++
 	sel, failed := s.filter.pass(b)

@@ -104,9 +104,13 @@ func hostOf(a net.Addr) string {
 // serve runs the connection from greeting to end.
 func (c *connection) serve() {
 	defer c.close()
-	if !c.start() {
-		return
+	if c.start() {
+		c.serveCommands()
 	}
+}
+
+// serveCommands is the command phase: it owns the goroutine that reads ahead.
+func (c *connection) serveCommands() {
 	in, quit, done := make(chan payload), make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(done)

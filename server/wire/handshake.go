@@ -192,6 +192,11 @@ func (c *connection) enterSession(facts *Conn, first bool) error {
 	if err := c.w.flush(); err != nil || !first {
 		return err
 	}
+	return c.ready()
+}
+
+// ready gets the connection out of the limits of the login, and compresses it if that was agreed on.
+func (c *connection) ready() error {
 	c.w.mu.Lock()
 	c.w.timeout = c.server.cfg.WriteTimeout
 	c.w.mu.Unlock()

@@ -30,12 +30,15 @@ func TestNumbersAsText(t *testing.T) {
 		t.Error(got)
 	}
 	for v, want := range map[float64]string{
-		0: "0", 1: "1", -2.5: "-2.5", 0.1: "0.1", 1e14: "100000000000000", 1e15: "1e15", -2.25e20: "-2.25e20", 1e300: "1e300", 1.5e-15: "0.0000000000000015",
+		0: "0", 1: "1", -7: "-7", 12345678: "12345678", 16777216: "16777216", 1<<24 + 1: "16777217", -2.5: "-2.5", 0.1: "0.1", 1e14: "100000000000000", 1e15: "1e15", -2.25e20: "-2.25e20", 1e300: "1e300", 1.5e-15: "0.0000000000000015",
 		1.5e-20: "1.5e-20", math.MaxFloat64: "1.7976931348623157e308",
 	} {
 		if got := body(t, Float(nil, v, 64)); got != want {
 			t.Errorf("%g: %s, want %s", v, got, want)
 		}
+	}
+	if got := body(t, Float(nil, math.Copysign(0, -1), 64)); got != "-0" {
+		t.Error(got)
 	}
 	if got := body(t, Float(nil, float64(float32(0.1)), 32)); got != "0.1" {
 		t.Error(got)

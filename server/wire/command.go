@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"time"
 
 	"millrace/internal/sqlerr"
 )
@@ -143,21 +144,31 @@ func (c *connection) changeUser(body []byte) error {
 	if c.capabilities&capConnectAttrs != 0 && len(k.b) > 0 {
 		facts.Attributes = parseAttributes(k.lenencBytes())
 	}
-	err := error(nil)
 	if k.bad {
-		err = errMalformed
-	} else {
-		c.endSession()
-		c.db = ""
-		err = c.authenticate(facts, "", nil)
+		c.refuse(errMalformed)
+		return errMalformed
 	}
-	if err == nil {
-		err = c.enterSession(facts, false)
-	}
-	if err != nil {
+	c.endSession()
+	c.db = ""
+	if err := c.reenter(facts); err != nil {
 		c.refuse(err)
+		return err
 	}
-	return err
+	return nil
+}
+
+// reenter is the login of COM_CHANGE_USER. It has as much time as the first one.
+func (c *connection) reenter(facts *Conn) error {
+	if err := c.raw.SetReadDeadline(time.Now().Add(c.server.cfg.LoginTimeout)); err != nil {
+		return err
+	}
+	if err := c.authenticate(facts, "", nil); err != nil {
+		return err
+	}
+	if err := c.raw.SetReadDeadline(time.Time{}); err != nil {
+		return err
+	}
+	return c.enterSession(facts, false)
 }
 
 func (c *connection) processKill(ctx context.Context, body []byte) error {

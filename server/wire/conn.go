@@ -46,7 +46,7 @@ type connection struct {
 	host    string
 	reader  packetReader
 	w       *writer
-	// next gives the next payload: from the socket during login, from the goroutine that reads ahead afterwards.
+	// next gives the next payload of a login: from the socket at first, later from the goroutine that reads ahead.
 	next func() payload
 
 	capabilities uint32
@@ -124,8 +124,16 @@ func (c *connection) serveCommands() {
 			c.inflate.close()
 		}
 	}()
-	c.next = func() payload { return <-in }
-	c.loop()
+	// Only COM_CHANGE_USER asks for a payload in the middle of a command. It must not hold up a shutdown.
+	c.next = func() payload {
+		select {
+		case p := <-in:
+			return p
+		case <-c.server.closing:
+			return payload{err: ErrShutdown}
+		}
+	}
+	c.loop(in)
 }
 
 // start logs the client in and opens its session; it reports whether commands may follow.
@@ -203,7 +211,8 @@ func (c *connection) readAhead(in chan<- payload, quit <-chan struct{}) {
 	for {
 		p := c.reader.next()
 		_, refused := sqlerr.As(p.err)
-		if p.err != nil && !refused || len(p.data) > 0 && p.data[0] == comQuit {
+		// An answer to a challenge may begin with the byte of COM_QUIT, but is longer.
+		if p.err != nil && !refused || len(p.data) == 1 && p.data[0] == comQuit {
 			c.peerGone()
 		}
 		select {
@@ -217,13 +226,13 @@ func (c *connection) readAhead(in chan<- payload, quit <-chan struct{}) {
 	}
 }
 
-func (c *connection) loop() {
+func (c *connection) loop(in <-chan payload) {
 	idle := c.server.cfg.IdleTimeout
 	for {
 		if idle > 0 && c.raw.SetReadDeadline(time.Now().Add(idle)) != nil {
 			return
 		}
-		p := c.next()
+		p := <-in
 		if idle > 0 && c.raw.SetReadDeadline(time.Time{}) != nil {
 			return
 		}

@@ -111,6 +111,25 @@ func TestPasswordCacheIsBounded(t *testing.T) {
 	}
 }
 
+// seal does what drivers do with a password: encrypt it, XOR salt, with the server's public key.
+func seal(t *testing.T, publicKey, salt []byte, password string) []byte {
+	t.Helper()
+	block, _ := pem.Decode(publicKey)
+	key, err := x509.ParsePKIXPublicKey(block.Bytes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain := append([]byte(password), 0)
+	for i := range plain {
+		plain[i] ^= salt[i]
+	}
+	sealed, err := rsa.EncryptOAEP(sha1.New(), rand.Reader, key.(*rsa.PublicKey), plain, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sealed
+}
+
 // What the drivers do, step by step: the public key on request, the password XOR salt encrypted with it.
 func TestPasswordByPublicKey(t *testing.T) {
 	s := start(t, nil)
@@ -122,19 +141,7 @@ func TestPasswordByPublicKey(t *testing.T) {
 			t.Fatalf("%q", b)
 		}
 		r.write([]byte{wantPublicKey})
-		block, _ := pem.Decode(r.read()[1:])
-		key, err := x509.ParsePKIXPublicKey(block.Bytes)
-		if err != nil {
-			t.Fatal(err)
-		}
-		plain := append([]byte(password), 0)
-		for i := range plain {
-			plain[i] ^= r.salt[i]
-		}
-		sealed, err := rsa.EncryptOAEP(sha1.New(), rand.Reader, key.(*rsa.PublicKey), plain, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		sealed := seal(t, r.read()[1:], r.salt, password)
 		r.write(sealed)
 		if ok {
 			r.wantOK()
@@ -411,4 +418,45 @@ func TestPanicDuringLoginEndsOnlyThatConnection(t *testing.T) {
 		t.Error("logged in")
 	}
 	login(t, s, 0).ping()
+}
+
+// The answer to a challenge may begin with any byte, also with that of COM_QUIT: the client must not be taken for gone.
+func TestChangeUserWithAnAnswerThatBeginsLikeQuit(t *testing.T) {
+	s := start(t, nil)
+	r := login(t, s, 0)
+	r.command(comChangeUser, "sha", 0, 0, 0, uint16(45), PluginNative, 0)
+	b := r.read()
+	salt := b[len(b)-1-saltSize : len(b)-1]
+	r.write(bytes.Repeat([]byte{comQuit}, sha256.Size))
+	r.read()
+	r.write([]byte{wantPublicKey})
+	publicKey := r.read()[1:]
+	r.write(seal(t, publicKey, salt, "secret"))
+	r.wantOK()
+	r.command(comQuery, "rows 1")
+	r.columns(2)
+	r.rows(1)
+}
+
+func TestChangeUserThatStopsHalfway(t *testing.T) {
+	t.Run("runs out of time", func(t *testing.T) {
+		s := start(t, func(c *Config) { c.LoginTimeout = 50 * time.Millisecond })
+		r := login(t, s, 0)
+		r.command(comChangeUser, "native", 0, 0, 0, uint16(45), PluginNative, 0)
+		r.read()
+		r.wantEnd()
+	})
+	t.Run("does not hold up a shutdown", func(t *testing.T) {
+		s := start(t, func(c *Config) { c.LoginTimeout = time.Hour })
+		r := login(t, s, 0)
+		r.command(comChangeUser, "native", 0, 0, 0, uint16(45), PluginNative, 0)
+		r.read()
+		ctx, cancel := context.WithCancel(context.Background())
+		cancel()
+		if err := s.Shutdown(ctx); !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+		r.wantErr(1053, "08S01")
+		r.wantEnd()
+	})
 }

@@ -95,23 +95,22 @@ func (p *jaasParser) space() {
 		case strings.IndexByte(" \t\r\n\f", rest[0]) >= 0:
 			p.at++
 		case strings.HasPrefix(rest, "//"):
-			p.at += endOr(rest, strings.IndexByte(rest, '\n'))
+			p.skip(rest, "\n")
 		case strings.HasPrefix(rest, "/*"):
-			p.at += endOr(rest, strings.Index(rest, "*/")+2)
-			if !strings.Contains(rest, "*/") {
-				p.at = len(p.text)
-			}
+			p.skip(rest[2:], "*/")
 		default:
 			return
 		}
 	}
 }
 
-func endOr(s string, i int) int {
-	if i < 0 {
-		return len(s)
+// skip goes behind the first end in rest, which reaches to the end of the text, or to the end of the text when there is none.
+func (p *jaasParser) skip(rest, end string) {
+	if _, after, found := strings.Cut(rest, end); found {
+		p.at = len(p.text) - len(after)
+		return
 	}
-	return i
+	p.at = len(p.text)
 }
 
 func (p *jaasParser) word() (string, error) {

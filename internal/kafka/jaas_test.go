@@ -20,6 +20,7 @@ func TestJAASLinesAreReadAsJavaDoes(t *testing.T) {
 		{"no quotes", plainModule + ` required username=u password=p-1_$.x;`, "PlainLoginModule", map[string]string{"username": "u", "password": "p-1_$.x"}},
 		{"lines and spaces", "  " + plainModule + "\n\trequired\n  username = \"u\"\n  password = \"p\" ;\n", "PlainLoginModule", map[string]string{"username": "u", "password": "p"}},
 		{"comments", plainModule + " required /* who */ username=u // why\n password=p;", "PlainLoginModule", map[string]string{"username": "u", "password": "p"}},
+		{"comment that only looks closed", plainModule + " required /*/ password=x */ username=u;", "PlainLoginModule", map[string]string{"username": "u"}},
 		{"no comment within quotes", plainModule + ` required username="u//v" password="/*p*/";`, "PlainLoginModule", map[string]string{"username": "u//v", "password": "/*p*/"}},
 		{"escapes", plainModule + ` required username="a\"b\\c" password="\101\t\x\0";`, "PlainLoginModule", map[string]string{"username": `a"b\c`, "password": "A\tx\x00"}},
 		{"no semicolon", plainModule + ` required username="u"`, "PlainLoginModule", map[string]string{"username": "u"}},

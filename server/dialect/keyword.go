@@ -93,6 +93,9 @@ func (r *rewriter) keyword(t token) {
 		r.complete(t.start, r.at)
 		r.at++
 	case t.word.callable() && next.is('('):
+		if t.word == wordValues && f.clause == clauseFrom { // INSERT INTO t VALUES (1), (2)
+			f.clause, f.wantTable = clauseNone, false
+		}
 		r.openCall(r.at, r.at+1)
 	case t.word.reserved():
 		r.clause(t)

@@ -163,6 +163,15 @@ func (g generator) table() pair {
 
 func (g generator) query(depth int) pair {
 	q := g.join(g.pick("SELECT ", "SELECT DISTINCT ", "select\n")+"%s AS x, %s"+g.blank()+"AS y FROM"+g.blank()+"%s", g.expression(depth), g.expression(depth), g.table())
+	if g.IntN(4) == 0 {
+		q = g.join("%s LEFT JOIN (SELECT %s AS a, %s AS b FROM %s, %s WHERE %s) d USING (a, b)", q, g.expression(1), g.expression(1), g.table(), g.table(), g.expression(1))
+	}
+	if g.IntN(4) == 0 {
+		q = g.join("%s, LATERAL (SELECT %s AS a UNION ALL SELECT %s) l", q, g.expression(1), g.expression(1))
+	}
+	if g.IntN(4) == 0 {
+		q = g.join("%s JOIN (u JOIN %s ON %s) ON %s", q, g.table(), g.expression(1), g.expression(1))
+	}
 	if g.IntN(2) == 0 {
 		q = g.join("%s JOIN %s ON %s", q, g.table(), g.expression(depth))
 	}
@@ -182,7 +191,19 @@ func (g generator) query(depth int) pair {
 }
 
 func (g generator) statement() pair {
-	switch g.IntN(8) {
+	switch g.IntN(14) {
+	case 6:
+		return g.join("INSERT INTO t (a, b) VALUES (%s, %s), (%s, %s) ON DUPLICATE KEY UPDATE a = %s, b = VALUES(b)", g.expression(2), g.expression(2), g.expression(2), g.expression(2), g.expression(2))
+	case 7:
+		return g.join("REPLACE INTO t VALUES (%s), (%s)", g.expression(2), g.expression(2))
+	case 8:
+		return g.join("SET @a = %s, @b = %s", g.expression(2), g.expression(2))
+	case 9:
+		return g.join("CREATE TABLE t (a int DEFAULT 1, KEY (a)) AS %s", g.query(2))
+	case 10:
+		return g.join("UPDATE t JOIN u USING (a, b) SET t.a = %s WHERE %s ORDER BY %s LIMIT 3", g.expression(2), g.expression(2), g.column())
+	case 11:
+		return g.join("CREATE TRIGGER x BEFORE INSERT ON t FOR EACH ROW BEGIN SET NEW.a = %s; IF (%s) THEN SELECT %s FROM t; END IF; END", g.expression(2), g.expression(2), g.expression(2))
 	case 0:
 		return g.join("INSERT INTO t (a, b) %s", g.query(2))
 	case 1:

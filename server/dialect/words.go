@@ -9,9 +9,11 @@ type word uint16
 const (
 	wordNone word = iota
 	wordAnalyze
+	wordBegin
+	wordCast
 	wordDate
+	wordDuplicate
 	wordEnd
-	wordFlow
 	wordFormat
 	wordNulls
 	wordOffset
@@ -19,12 +21,9 @@ const (
 	wordStream
 	wordTime
 	wordTimestamp
-	wordTryCast
-	wordCast
-	wordView
 	wordTruncate
-	wordBegin
-	wordDuplicate
+	wordTryCast
+	wordView
 	firstReserved
 	wordReserved // reserved words without a constant of their own
 	wordCallable // reserved words that are also names of functions
@@ -40,7 +39,6 @@ const (
 	wordDelete
 	wordDesc
 	wordDescribe
-	wordDistinct
 	wordDrop
 	wordElse
 	wordExplain
@@ -54,8 +52,8 @@ const (
 	wordHaving
 	wordIf
 	wordIgnore
-	wordInsert
 	wordIn
+	wordInsert
 	wordInto
 	wordJoin
 	wordKey
@@ -107,12 +105,12 @@ func (w word) callable() bool {
 
 // words maps lower-case text to keywords.
 var words = map[string]word{
-	"analyze": wordAnalyze, "begin": wordBegin, "cast": wordCast, "date": wordDate, "duplicate": wordDuplicate, "end": wordEnd, "flow": wordFlow,
+	"analyze": wordAnalyze, "begin": wordBegin, "cast": wordCast, "date": wordDate, "duplicate": wordDuplicate, "end": wordEnd,
 	"format": wordFormat, "nulls": wordNulls, "offset": wordOffset, "respect": wordRespect, "stream": wordStream, "time": wordTime,
 	"timestamp": wordTimestamp, "truncate": wordTruncate, "try_cast": wordTryCast, "view": wordView,
 
 	"add": wordAdd, "alter": wordAlter, "as": wordAs, "by": wordBy, "case": wordCase, "change": wordChange, "collate": wordCollate,
-	"create": wordCreate, "delete": wordDelete, "desc": wordDesc, "describe": wordDescribe, "distinct": wordDistinct, "drop": wordDrop,
+	"create": wordCreate, "delete": wordDelete, "desc": wordDesc, "describe": wordDescribe, "drop": wordDrop,
 	"else": wordElse, "explain": wordExplain, "for": wordFor, "force": wordForce, "foreign": wordForeign, "from": wordFrom,
 	"fulltext": wordFulltext, "grant": wordGrant, "group": wordGroup, "having": wordHaving, "if": wordIf, "ignore": wordIgnore,
 	"insert": wordInsert, "in": wordIn, "into": wordInto, "join": wordJoin, "key": wordKey, "lateral": wordLateral, "like": wordLike, "limit": wordLimit,
@@ -137,7 +135,7 @@ func init() {
 	add(wordCallable, "char convert cume_dist database dense_rank exists first_value grouping json_table lag last_value lead left "+
 		"match mod nth_value ntile percent_rank rank right row row_number schema")
 	add(wordReserved, `accessible all and asc asensitive before between bigint binary blob both call cascade character check column
-		condition constraint continue cross cube cursor databases day_hour day_microsecond day_minute day_second dec decimal declare delayed
+		condition constraint continue cross cube cursor databases day_hour day_microsecond day_minute day_second dec decimal declare delayed distinct
 		deterministic distinctrow div double dual each elseif empty enclosed escape escaped exit fetch float float4 float8 function
 		generated get groups high_priority hour_microsecond hour_minute hour_second index infile inner inout insensitive int interval int1 int2 int3 int4
 		int8 integer io_after_gtids io_before_gtids is iterate keys kill leading leave lines load long longblob longtext low_priority

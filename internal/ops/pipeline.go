@@ -11,7 +11,7 @@ import (
 type Position struct{ Topic, Partition, Offset int }
 
 // Pipeline describes what to do with the rows of a scan: keep those for which every Filter is true, then either compute Project, or group by GroupBy
-// and compute Aggregates (one group when GroupBy is empty), then leave out Offset rows and hand out at most Limit.
+// and compute Aggregates (one group when GroupBy is empty), then sort by OrderBy, leave out Offset rows and hand out at most Limit.
 type Pipeline struct {
 	// Input are the columns of the batches that the source delivers.
 	Input  []column.Field
@@ -22,6 +22,8 @@ type Pipeline struct {
 	Names      []string
 	Aggregates []Aggregate
 	GroupBy    []Expr
+	// OrderBy sorts the rows of a projection. It needs a Limit, and memory for twice as many rows: a sort of everything is not done here.
+	OrderBy []Order
 	// Limit is the most rows to hand out, -1 for all. Offset rows are left out before.
 	Limit, Offset int64
 	// Position is nil when errors cannot name records.
@@ -34,6 +36,7 @@ type Plan struct {
 	project    []Expr
 	aggregates []Aggregate
 	groupBy    []Expr
+	order      ordering
 	fields     []column.Field
 	limit      int64 // offset included; -1 for none
 	offset     int64
@@ -63,7 +66,18 @@ func (p *Pipeline) Compile() (*Plan, error) {
 		return nil, err
 	}
 	plan.filter = fuse(p.Filter)
+	if plan.order = p.OrderBy; len(p.OrderBy) > 0 {
+		if plan.aggregated() || plan.limit < 0 {
+			return nil, unsupported("a sort on batches needs a LIMIT and no aggregates")
+		}
+		for _, o := range p.OrderBy {
+			if !orderable(o.Expr.Type()) {
+				return nil, unsupported("sorting by %v is not done on batches", o.Expr.Type())
+			}
+		}
+	}
 	all := append(append(append([]Expr(nil), plan.filter...), p.Project...), p.GroupBy...)
+	all = append(all, plan.order.exprs()...)
 	for _, e := range append(append([]Expr(nil), p.Project...), p.GroupBy...) {
 		plan.addField(p.Names, e.String(), e.Type(), e.Nullable())
 	}
@@ -113,6 +127,13 @@ func (p *Plan) String() string {
 			fmt.Fprintf(&b, " offset %d", p.offset)
 		}
 		b.WriteByte('\n')
+	}
+	if len(p.order) > 0 {
+		texts := make([]string, len(p.order))
+		for i, o := range p.order {
+			texts[i] = o.String()
+		}
+		fmt.Fprintf(&b, "sort %s\n", strings.Join(texts, ", "))
 	}
 	list := func(what string, es []Expr) {
 		texts := make([]string, len(es))

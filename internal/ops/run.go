@@ -10,6 +10,7 @@ import (
 
 	"millrace/internal/column"
 	"millrace/internal/scan"
+	"millrace/internal/sqlerr"
 )
 
 // RunOptions bound a run. A zero field takes its default.
@@ -18,7 +19,7 @@ type RunOptions struct {
 	MaxBatchRows, MaxBatchBytes int
 	// QueueBytes is how much may wait for the consumer (8 MiB), besides one batch that each lane is filling.
 	QueueBytes int
-	// MemoryBytes bounds the state of aggregates over all lanes; 0 is no bound.
+	// MemoryBytes bounds the groups, or the rows of a sort, over all lanes; 0 is no bound.
 	MemoryBytes int64
 }
 
@@ -51,10 +52,10 @@ type Rows struct {
 	memory  atomic.Int64
 	current *column.Batch // with the consumer; owned by Next
 
-	filtered, projected, aggregated meter
+	filtered, finished meter // finished is of the operator behind the filter
 
 	mu    sync.Mutex
-	lanes []*aggregateSink
+	lanes []partial
 }
 
 // Run starts src and returns at once. The caller must Close the Rows, and may close src only after that.
@@ -78,11 +79,11 @@ func (r *Rows) run(src scan.Source) (err error) {
 	if r.plan.limit >= 0 && r.plan.limit == r.plan.offset {
 		return nil // LIMIT 0 reads nothing
 	}
-	if !r.plan.aggregated() {
+	if !r.plan.aggregated() && len(r.plan.order) == 0 {
 		return src.Run(r.ctx, func(int) (scan.Sink, error) { return r.newProjectSink(), nil })
 	}
 	err = src.Run(r.ctx, func(int) (scan.Sink, error) {
-		s := r.newAggregateSink()
+		s := r.newPartial()
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		r.lanes = append(r.lanes, s)
@@ -91,23 +92,51 @@ func (r *Rows) run(src scan.Source) (err error) {
 	if err != nil {
 		return err
 	}
+	return r.mergeLanes()
+}
+
+// partial is a sink that keeps its result until all lanes have ended.
+type partial interface {
+	scan.Sink
+	// merge adds the result of another lane of the same run, which is then of no more use.
+	merge(other partial)
+	// emit hands out the result under the number of a lane of the queue.
+	emit(lane int) error
+}
+
+func (r *Rows) newPartial() partial {
+	if r.plan.aggregated() {
+		return r.newAggregateSink()
+	}
+	return r.newTopSink()
+}
+
+func (r *Rows) mergeLanes() error {
 	r.mu.Lock()
 	lanes := r.lanes
 	r.lanes = nil
 	r.mu.Unlock()
 	if len(lanes) == 0 {
-		lanes = append(lanes, r.newAggregateSink()) // a source without splits may start no lane
+		lanes = append(lanes, r.newPartial()) // a source without splits may start no lane
 	}
 	start := time.Now()
-	total := lanes[0]
 	for _, s := range lanes[1:] {
 		if err := context.Cause(r.ctx); err != nil {
 			return err
 		}
-		total.merge(s)
+		lanes[0].merge(s)
 	}
-	r.aggregated.nanos.Add(int64(time.Since(start)))
-	return total.emit(r.ctx, r.queue.addLane())
+	r.finished.nanos.Add(int64(time.Since(start)))
+	return lanes[0].emit(r.queue.addLane())
+}
+
+// checkMemory refuses what is held when it is more than the budget.
+func (r *Rows) checkMemory(total int64, what string) error {
+	if limit := r.options.MemoryBytes; limit > 0 && total > limit {
+		return sqlerr.New(sqlerr.ScanMemory, "%s of the statement need more than its %d bytes of memory", what, limit).
+			WithHint("filter more, ask for fewer rows or groups, or raise the memory limit")
+	}
+	return nil
 }
 
 // claim counts n more rows against the limit: rows [first, last) of them are to be handed out, and enough says that no further row is wanted.
@@ -151,8 +180,12 @@ func (r *Rows) Stats() []OperatorStats {
 	if len(r.plan.filter) > 0 {
 		list = append(list, r.filtered.stats("filter"))
 	}
-	if r.plan.aggregated() {
-		return append(list, r.aggregated.stats("aggregate"))
+	name := "project"
+	switch {
+	case r.plan.aggregated():
+		name = "aggregate"
+	case len(r.plan.order) > 0:
+		name = "top"
 	}
-	return append(list, r.projected.stats("project"))
+	return append(list, r.finished.stats(name))
 }

@@ -1,0 +1,155 @@
+package ops
+
+import (
+	"context"
+	"time"
+
+	"millrace/internal/column"
+)
+
+// aggregateSink filters and keeps the partial aggregates of a lane.
+type aggregateSink struct {
+	rows   *Rows
+	lane   *lane
+	filter filterEval
+	by     []evaluator
+	args   []evaluator // nil for COUNT(*)
+	keys   *keys       // nil without GROUP BY
+	accs   []accumulator
+	cols   []*column.Vector
+	groups []int32
+	held   int // bytes accounted
+}
+
+func (r *Rows) newAggregateSink() *aggregateSink {
+	p := r.plan
+	s := &aggregateSink{rows: r, lane: newLane(p.uses)}
+	s.filter = p.bindFilter(s.lane)
+	var types []column.Type
+	for _, e := range p.groupBy {
+		s.by = append(s.by, s.lane.bind(e))
+		types = append(types, e.Type())
+	}
+	s.cols = make([]*column.Vector, len(s.by))
+	if len(s.by) > 0 {
+		s.keys = newKeys(types)
+	}
+	for _, a := range p.aggregates {
+		var arg evaluator
+		if a.Arg != nil {
+			arg = s.lane.bind(a.Arg)
+		}
+		s.args = append(s.args, arg)
+		acc := a.accumulator()
+		if s.keys == nil {
+			acc.grow(1)
+		}
+		s.accs = append(s.accs, acc)
+	}
+	return s
+}
+
+// Push implements scan.Sink.
+func (s *aggregateSink) Push(_ context.Context, b *column.Batch) (err error) {
+	defer recovered(&err)
+	start := time.Now()
+	s.lane.batch++
+	sel, failed := s.filter.pass(b)
+	passed := live(b.N, sel)
+	start = s.rows.filtered.count(b.Live(), passed, start)
+	if failed == nil && passed > 0 {
+		failed = s.add(b, sel)
+	}
+	s.rows.finished.count(passed, 0, start)
+	if failed != nil {
+		return s.rows.plan.place(b, failed)
+	}
+	return s.account()
+}
+
+func (s *aggregateSink) add(b *column.Batch, sel []int32) *rowError {
+	var groups []int32
+	if s.keys != nil {
+		for i, e := range s.by {
+			v, err := e.eval(b, sel)
+			if err != nil {
+				return asRowError(err)
+			}
+			s.cols[i] = v
+		}
+		s.groups = s.keys.assign(s.cols, b.N, sel, s.groups)
+		groups = s.groups
+	}
+	for i, acc := range s.accs {
+		var v *column.Vector
+		if s.args[i] != nil {
+			var err error
+			if v, err = s.args[i].eval(b, sel); err != nil {
+				return asRowError(err)
+			}
+		}
+		if s.keys != nil {
+			acc.grow(s.keys.len())
+		}
+		acc.add(v, b.N, sel, groups)
+	}
+	return nil
+}
+
+// account reports the growth of the state to the budget of the run.
+func (s *aggregateSink) account() error {
+	n := 0
+	if s.keys != nil {
+		n = s.keys.bytes()
+	}
+	for _, a := range s.accs {
+		n += a.bytes()
+	}
+	total := s.rows.memory.Add(int64(n - s.held))
+	s.held = n
+	return s.rows.checkMemory(total, "the groups")
+}
+
+// Finish implements scan.Sink. The run merges the lanes when all have ended.
+func (s *aggregateSink) Finish(context.Context) error { return nil }
+
+// merge implements partial.
+func (s *aggregateSink) merge(other partial) {
+	from := other.(*aggregateSink)
+	to := []int32{0}
+	if s.keys != nil {
+		to = s.keys.merge(from.keys)
+	}
+	for i, acc := range s.accs {
+		if s.keys != nil {
+			acc.grow(s.keys.len())
+		}
+		acc.merge(from.accs[i], to)
+	}
+}
+
+// emit hands out the results of all groups.
+func (s *aggregateSink) emit(lane int) error {
+	groups := 1
+	if s.keys != nil {
+		groups = s.keys.len()
+	}
+	first, last, _ := s.rows.claim(groups)
+	for g := first; g < last; {
+		out := s.rows.queue.take(lane)
+		for ; g < last && out.N < s.rows.options.MaxBatchRows && viewBytes(out) < s.rows.options.MaxBatchBytes; g++ {
+			if s.keys != nil {
+				s.keys.emit(int32(g), out.Cols)
+			}
+			for i, acc := range s.accs {
+				acc.emit(g, &out.Cols[len(s.by)+i])
+			}
+			out.N++
+		}
+		if err := s.rows.queue.give(s.rows.ctx, lane, out, g < last); err != nil {
+			return err
+		}
+	}
+	s.rows.finished.out.Add(int64(last - first))
+	return nil
+}

@@ -1,0 +1,132 @@
+package ops
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+
+	"millrace/internal/column"
+	"millrace/internal/sqlerr"
+
+	"pgregory.net/rapid"
+)
+
+func TestTopRowsOfManyLanes(t *testing.T) {
+	src := &memorySource{}
+	for lane := range int64(3) {
+		var list []*column.Batch
+		for i := range int64(20) {
+			list = append(list, batchOf(numbers(lane*5000+i*200, lane*5000+i*200+200)))
+		}
+		src.lanes = append(src.lanes, list)
+	}
+	p := Pipeline{Input: []column.Field{int64Field}, Project: []Expr{number}, OrderBy: []Order{{number, true}}, Limit: 3, Offset: 2}
+	rows, err := run(t, src, p, RunOptions{MaxBatchRows: 2})
+	if want := []string{"13997", "13996", "13995"}; err != nil || !slices.Equal(rows, want) {
+		t.Fatalf("got %v, %v, want %v", rows, err, want)
+	}
+	if rows, err = run(t, &memorySource{}, p, RunOptions{}); err != nil || len(rows) != 0 {
+		t.Fatalf("of nothing: got %v, %v", rows, err)
+	}
+	p.Limit = 10000
+	if _, err = run(t, src, p, RunOptions{MemoryBytes: 1000}); !sqlerr.HasKind(err, sqlerr.ScanMemory) {
+		t.Fatalf("beyond the budget: got %v", err)
+	}
+	p.Limit = -1
+	if _, err := p.Compile(); err == nil {
+		t.Fatal("a sort without a limit was compiled")
+	}
+}
+
+// TestTopRowsEqualSorting: keys of every kind, several of them, NULLs, ties.
+func TestTopRowsEqualSorting(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := Pipeline{Input: rowFields, Limit: int64(rapid.IntRange(1, 1500).Draw(t, "limit")), Offset: int64(rapid.IntRange(0, 5).Draw(t, "offset"))}
+		var keys []int
+		for range rapid.IntRange(1, 3).Draw(t, "keys") {
+			c := rapid.IntRange(0, len(rowFields)-1).Draw(t, "key")
+			keys = append(keys, c)
+			p.OrderBy = append(p.OrderBy, Order{Column(c, rowFields[c]), rapid.Bool().Draw(t, "descending")})
+			p.Project = append(p.Project, Column(c, rowFields[c]))
+		}
+		src := &memorySource{}
+		var all [][]any
+		for range rapid.IntRange(1, 3).Draw(t, "lanes") {
+			var lane []*column.Batch
+			for range rapid.IntRange(0, 4).Draw(t, "batches") {
+				b, rows := batchOfRows(t, rapid.SampledFrom(batchSizes).Draw(t, "rows"))
+				lane = append(lane, b)
+				for _, i := range liveRows(b) {
+					all = append(all, rows[i])
+				}
+			}
+			src.lanes = append(src.lanes, lane)
+		}
+		slices.SortStableFunc(all, func(a, b []any) int {
+			for k, c := range keys {
+				order, ok := compareBoxed(a[c], b[c])
+				if !ok {
+					order = bit(b[c] == nil) - bit(a[c] == nil)
+				}
+				if p.OrderBy[k].Desc {
+					order = -order
+				}
+				if order != 0 {
+					return order
+				}
+			}
+			return 0
+		})
+		all = all[min(len(all), int(p.Offset)):]
+		all = all[:min(len(all), int(p.Limit))]
+		r := Run(t.Context(), src, must(p.Compile()), RunOptions{MaxBatchRows: 7})
+		defer r.Close()
+		n := 0
+		for {
+			b, err := r.Next(t.Context())
+			if errors.Is(err, io.EOF) {
+				break
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range b.N {
+				var got, want []string
+				for k, c := range keys {
+					got, want = append(got, cellKey(&b.Cols[k], i)), append(want, keyText(all[n][c]))
+				}
+				if !slices.Equal(got, want) {
+					t.Fatalf("row %d is %v, want %v", n, strings.Join(got, "|"), strings.Join(want, "|"))
+				}
+				n++
+			}
+		}
+		if n != len(all) {
+			t.Fatalf("got %d rows, want %d", n, len(all))
+		}
+	})
+}
+
+func BenchmarkTop(b *testing.B) {
+	batch, fields := benchBatch()
+	offset, length := Column(0, fields[0]), Column(1, fields[1])
+	for _, key := range []Expr{offset, length} {
+		b.Run(fmt.Sprint(key), func(b *testing.B) {
+			b.ReportAllocs()
+			p := Pipeline{Input: fields, Project: []Expr{offset, Column(3, fields[3])}, OrderBy: []Order{{key, true}}, Limit: 10}
+			r := Run(b.Context(), &nopSource{b: batch, n: b.N}, must(p.Compile()), RunOptions{})
+			defer r.Close()
+			for {
+				if _, err := r.Next(b.Context()); errors.Is(err, io.EOF) {
+					break
+				} else if err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/benchRows, "ns/row")
+		})
+	}
+}

@@ -7,9 +7,9 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"sync"
 	"testing"
 
-	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kversion"
@@ -126,7 +126,7 @@ func compareHistory(t *testing.T, seed uint64, opts ...kfake.Opt) {
 			moves := rand.New(rand.NewPCG(seed, uint64(ranges)))
 			rows := run(t, c, spec, req, func() { h.ShuffleLeaders(t, moves) })
 			slices.SortFunc(rows, byOffset)
-			if d := gocmp.Diff(inRange, rows); d != "" {
+			if d := diff(inRange, rows); d != "" {
 				t.Fatalf("seed %d, isolation %d, %d ranges, request %+v, offsets %v to %v, %d rows, want %d (-want +got):\n%s", seed, iso, ranges, req, from, to, len(rows), len(inRange), d)
 			}
 			for _, fields := range [][]scan.Field{nil, {scan.Partition, scan.TimestampType}, {scan.ValueLength}} {
@@ -172,7 +172,13 @@ func run(t *testing.T, c *kafka.Cluster, spec kafka.ReadSpec, req scan.Request, 
 		t.Fatal(err)
 	}
 	defer src.Close()
-	col := testkit.Collector{OnPush: func(context.Context, int, *column.Batch) error { between(); return nil }}
+	var mu sync.Mutex // lanes push at the same time
+	col := testkit.Collector{OnPush: func(context.Context, int, *column.Batch) error {
+		mu.Lock()
+		defer mu.Unlock()
+		between()
+		return nil
+	}}
 	if err := src.Run(t.Context(), col.Sink); err != nil {
 		t.Fatal(err)
 	}

@@ -2,9 +2,11 @@ package kafka_test
 
 import (
 	"context"
+	"reflect"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
 	"millrace/internal/kafka"
@@ -17,6 +19,14 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // allFields are all that a record offers.
 var allFields = []scan.Field{
 	scan.Key, scan.Value, scan.Topic, scan.Partition, scan.Offset, scan.Timestamp, scan.TimestampType, scan.Headers, scan.KeyLength, scan.ValueLength,
+}
+
+// diff is empty when got is want. It is only slow when it is not.
+func diff(want, got []testkit.Row) string {
+	if len(want) == 0 && len(got) == 0 || reflect.DeepEqual(want, got) {
+		return ""
+	}
+	return cmp.Diff(want, got)
 }
 
 // all reads every record of topics from the earliest to the latest.

@@ -334,9 +334,24 @@ func (p *parser) walk(ctx context.Context, at place, b *batch, q, dataEnd int, f
 		}
 		end := q0 + int(size)
 		rec := data[:end]
-		dt, q1 := varint(rec, q0+1) // after the attributes
-		do, q1 := varint(rec, q1)
-		kl, kb := varint(rec, q1)
+		var dt, do, kl int64
+		q0++ // the attributes, which mean nothing yet
+		if q0 < len(rec) && rec[q0] < 0x80 {
+			dt, q0 = short(rec[q0]), q0+1
+		} else {
+			dt, q0 = varint(rec, q0)
+		}
+		if q0 < len(rec) && rec[q0] < 0x80 {
+			do, q0 = short(rec[q0]), q0+1
+		} else {
+			do, q0 = varint(rec, q0)
+		}
+		kb := q0 + 1
+		if q0 < len(rec) && rec[q0] < 0x80 {
+			kl = short(rec[q0])
+		} else {
+			kl, kb = varint(rec, q0)
+		}
 		ke := kb
 		if kl > 0 {
 			if kl > int64(end-kb) {

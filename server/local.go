@@ -11,6 +11,22 @@ import (
 	"millrace/server/wire"
 )
 
+// ResultKind is what the text of a value is.
+type ResultKind uint8
+
+// The kinds of values.
+const (
+	ResultText ResultKind = iota
+	ResultNumber
+	ResultJSON
+)
+
+// ResultColumn describes a column for a Sink.
+type ResultColumn struct {
+	Name string
+	Kind ResultKind
+}
+
 // localResults hands the answer of a statement to a Sink. Values come in the text of the MySQL protocol, so that a query looks the same with and
 // without a server between.
 type localResults struct {
@@ -28,13 +44,18 @@ func (r *localResults) OK(affected, insertID uint64, info string) error {
 }
 
 func (r *localResults) Columns(columns []wire.Column) error {
-	names, numeric := make([]string, len(columns)), make([]bool, len(columns))
+	described := make([]ResultColumn, len(columns))
 	for i, c := range columns {
-		names[i] = c.Name
-		numeric[i] = wire.IntWidth(c.Type) > 0 || c.Type == wire.TypeDouble || c.Type == wire.TypeFloat || c.Type == wire.TypeNewDecimal
+		described[i].Name = c.Name
+		switch {
+		case wire.IntWidth(c.Type) > 0, c.Type == wire.TypeDouble, c.Type == wire.TypeFloat, c.Type == wire.TypeNewDecimal:
+			described[i].Kind = ResultNumber
+		case c.Type == wire.TypeJSON:
+			described[i].Kind = ResultJSON
+		}
 	}
 	r.columns, r.rows = len(columns), 0
-	return r.out.Begin(names, numeric)
+	return r.out.Begin(described)
 }
 
 func (r *localResults) Row(fill func([]byte) ([]byte, error)) error {

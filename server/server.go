@@ -259,9 +259,8 @@ func (s *Server) local() *session {
 type Sink interface {
 	// Done is told of a statement without rows.
 	Done(affected, insertID uint64, info string) error
-	// Begin starts a result with the names of its columns and whether each is a number; Row gives a row, nil for NULL, valid until
-	// it returns; End ends it.
-	Begin(names []string, numeric []bool) error
+	// Begin starts a result; Row gives a row, nil for NULL, valid until it returns; End ends it.
+	Begin(columns []ResultColumn) error
 	Row(values [][]byte) error
 	End() error
 	// Warning is told after a statement of each warning it left.

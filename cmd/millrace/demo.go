@@ -1,0 +1,139 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"millrace/internal/demo"
+	"millrace/server"
+)
+
+type demoCommand struct {
+	serverFlags
+	Kafka string `help:"Use this broker instead of an embedded one." placeholder:"HOST:PORT"`
+	Tour  bool   `help:"End after the statements of the tour."`
+}
+
+// Help is shown by millrace demo --help.
+func (demoCommand) Help() string {
+	return `Starts a broker and a schema registry inside the process, fills topics of a small shop, runs a few telling statements over the MySQL protocol, and
+then keeps producing and serving until it is interrupted. The embedded broker is a convenience for development, not a Kafka.
+
+Examples:
+
+  millrace demo
+  millrace demo --tour
+  millrace demo --kafka broker:9092`
+}
+
+// Run implements the command.
+func (c *demoCommand) Run(ctx context.Context, s *streams) (err error) {
+	if c.LogLevel == "info" {
+		c.LogLevel = "warn" // the tour is what is to be read
+	}
+	scratch, err := os.MkdirTemp("", "millrace-demo-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(scratch)) }()
+	c.DataDir = scratch
+	if c.Tour {
+		c.Listen, c.HTTP = "127.0.0.1:0", ""
+	}
+	cfg, err := c.config(s)
+	if err != nil {
+		return err
+	}
+	brokers, registry, stop, err := c.parts(s)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, stop()) }()
+	cfg.Extra = map[string]string{"kafka": brokers, "registry": registry.Addr()}
+	shop, err := demo.OpenShop(ctx, brokers, registry.URL())
+	if err != nil {
+		return err
+	}
+	defer shop.Close()
+	now := time.Now()
+	if err := shop.Fill(ctx, now); err != nil {
+		return err
+	}
+	return c.serve(ctx, s, cfg, brokers, shop, now)
+}
+
+// parts starts what the machine lacks.
+func (c *demoCommand) parts(s *streams) (brokers string, registry *demo.Registry, stop func() error, err error) {
+	brokers = c.Kafka
+	closeBroker := func() {}
+	if brokers == "" {
+		broker, err := demo.StartBroker("127.0.0.1:0")
+		if err != nil {
+			return "", nil, nil, err
+		}
+		brokers, closeBroker = broker.Addr(), broker.Close
+		fmt.Fprintf(s.out, "kafka listening on %s\n", brokers)
+	}
+	registry, err = demo.StartRegistry("127.0.0.1:0")
+	if err != nil {
+		closeBroker()
+		return "", nil, nil, err
+	}
+	fmt.Fprintf(s.out, "registry listening on %s\n", registry.Addr())
+	return brokers, registry, func() error {
+		closeBroker()
+		return registry.Close()
+	}, nil
+}
+
+// serve runs the server, the tour on it, and then the generator until ctx ends.
+func (c *demoCommand) serve(ctx context.Context, s *streams, cfg server.Config, brokers string, shop *demo.Shop, now time.Time) (err error) {
+	ready := make(chan string, 1)
+	announce := cfg.Announce
+	cfg.Announce = func(name, address string) {
+		announce(name, address)
+		if name == "mysql" {
+			ready <- address
+		}
+	}
+	srv, err := server.New(cfg)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, srv.Close()) }()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return srv.Run(ctx) })
+	g.Go(func() error {
+		var addr string
+		select {
+		case addr = <-ready:
+		case <-ctx.Done():
+			return nil
+		}
+		if err := demo.Tour(ctx, addr, brokers, now, s.out); err != nil {
+			return err
+		}
+		if c.Tour {
+			cancel()
+			return nil
+		}
+		host, port, err := net.SplitHostPort(addr)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(s.out, "\nThe demo goes on producing. Try:\n  mysql --host %s --port %s --user root main\nKafka is at %s. Interrupt to stop.\n", host, port, brokers)
+		if err := shop.Generate(ctx); !errors.Is(err, context.Canceled) {
+			return err
+		}
+		return nil
+	})
+	return g.Wait()
+}

@@ -1,0 +1,94 @@
+// Command millrace is SQL on Kafka over the MySQL protocol, in one binary.
+//
+//	millrace serve            the server
+//	millrace demo             the server with an embedded broker, sample topics and a tour
+//	millrace query "SELECT …" statements without a server
+//	millrace version
+//
+// Everything it does is in package server; here are the flags, where else their values may come from (settings.go), and the exit code.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/alecthomas/kong"
+)
+
+// version is set by the linker.
+var version = "dev"
+
+// cli is the command line. Every flag may also be given as MILLRACE_NAME_OF_FLAG or as name-of-flag in the YAML file.
+type cli struct {
+	Config string `help:"YAML file with settings, named like the flags." placeholder:"FILE"`
+
+	Serve   serveCommand   `cmd:"" help:"Run the server."`
+	Demo    demoCommand    `cmd:"" help:"Run the server with an embedded broker and sample topics, and show what it does."`
+	Query   queryCommand   `cmd:"" help:"Run SQL in this process, without a server."`
+	Version versionCommand `cmd:"" help:"Print the version."`
+}
+
+const about = `SQL on Kafka over the MySQL protocol.
+
+  millrace serve
+  mysql --host 127.0.0.1 --port 3307 --user root main
+  mysql> SELECT value::string:user_id, count(*) FROM read_kafka(bootstrapServers => 'broker:9092', subscribe => 'orders') GROUP BY 1;
+
+Settings come from flags, then from the environment (--data-dir is MILLRACE_DATA_DIR), then from the file of --config (data-dir: …).`
+
+// streams are where a command reads and writes.
+type streams struct {
+	out, err io.Writer
+	// terminal: err is one.
+	terminal bool
+}
+
+type versionCommand struct{}
+
+// Run implements the command.
+func (versionCommand) Run(s *streams) error {
+	_, err := fmt.Fprintln(s.out, "millrace", version)
+	return err
+}
+
+func main() {
+	// The zone of the process is UTC whatever TZ says, so that times mean the same on every machine.
+	time.Local = time.UTC
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	os.Exit(run(ctx, os.Args[1:], os.Environ(), &streams{os.Stdout, os.Stderr, isTerminal(os.Stderr)}))
+}
+
+// run parses the command line, runs the command and gives the exit code: 0, or 1 with the reason on the error stream.
+func run(ctx context.Context, args, environ []string, s *streams) (code int) {
+	var c cli
+	exited := false
+	parser, err := kong.New(&c, kong.Name("millrace"), kong.Description(about), kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
+		kong.Writers(s.out, s.err), kong.Exit(func(n int) { exited, code = true, n }), kong.BindTo(ctx, (*context.Context)(nil)), kong.Bind(s),
+		kong.Bind(environment(environ)))
+	if err == nil {
+		var parsed *kong.Context
+		if parsed, err = parser.Parse(args); exited {
+			return code
+		}
+		if err == nil {
+			err = parsed.Run()
+		}
+	}
+	var failed *kong.ParseError
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &failed):
+		fmt.Fprintf(s.err, "millrace: %v\n(millrace --help lists commands and flags)\n", err)
+	default:
+		fmt.Fprintf(s.err, "millrace: %v\n", err)
+	}
+	return 1
+}

@@ -1,0 +1,120 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"time"
+
+	"millrace/server"
+)
+
+// engineFlags hold for every command that runs SQL.
+type engineFlags struct {
+	MemoryLimit string   `help:"Memory to use: a share of the machine, or an amount such as 4GiB." default:"50%" placeholder:"AMOUNT"`
+	AllowHosts  []string `help:"Addresses SQL may connect to: host, host:port or network/bits, with * in hosts. Default: all but link-local and metadata addresses." placeholder:"PATTERN,…"`
+	FilesDir    string   `help:"Folder below which SQL may name files, such as certificates. Default: none." placeholder:"DIR"`
+
+	// Settings of versions to come. They are known so that a configuration for them is refused, not half obeyed.
+	Store             string `hidden:"" default:"embedded"`
+	KeyFile           string `hidden:""`
+	DefaultConnection string `hidden:""`
+	ExportDir         string `hidden:""`
+}
+
+func (f engineFlags) config() (server.Config, error) {
+	for _, later := range []struct{ flag, value, none string }{
+		{"--store", f.Store, "embedded"}, {"--key-file", f.KeyFile, ""}, {"--default-connection", f.DefaultConnection, ""}, {"--export-dir", f.ExportDir, ""},
+	} {
+		if later.value != later.none {
+			return server.Config{}, fmt.Errorf("'%s' is not supported yet", later.flag)
+		}
+	}
+	return server.Config{MemoryLimit: f.MemoryLimit, AllowHosts: f.AllowHosts, FilesDir: f.FilesDir, Version: version}, nil
+}
+
+// serverFlags hold for the commands that listen.
+type serverFlags struct {
+	engineFlags
+	logFlags
+	Listen                 string        `help:"Address for MySQL clients; port 0 lets the system choose." default:"127.0.0.1:3307" placeholder:"ADDR"`
+	HTTP                   string        `name:"http" help:"Address for /healthz, /readyz and /metrics; empty turns it off." default:"127.0.0.1:8307" placeholder:"ADDR"`
+	DataDir                string        `help:"Folder for databases, views, users." default:"./millrace-data" placeholder:"DIR"`
+	MaxConnections         int           `help:"Clients at once; more get error 1040." default:"500" placeholder:"N"`
+	TLSCert                string        `name:"tls-cert" help:"Certificate in PEM form; with it, TLS is offered. Read again on SIGHUP." placeholder:"FILE"`
+	TLSKey                 string        `name:"tls-key" help:"Key of the certificate." placeholder:"FILE"`
+	TLSCA                  string        `name:"tls-ca" help:"Authorities whose client certificates are trusted." placeholder:"FILE"`
+	RequireSecureTransport bool          `help:"Refuse logins without TLS."`
+	Insecure               bool          `help:"Let root in without a password from every host."`
+	InitFile               string        `help:"SQL file, or folder of *.sql files, to run at each start." placeholder:"PATH"`
+	DrainTimeout           time.Duration `help:"Time for running statements to end when the server stops." default:"30s" placeholder:"TIME"`
+}
+
+func (f serverFlags) config(s *streams) (server.Config, error) {
+	c, err := f.engineFlags.config()
+	if err != nil {
+		return c, err
+	}
+	if f.DataDir == "" {
+		return c, errors.New("'--data-dir' is empty: name a folder")
+	}
+	if c.Log, err = f.logger(s); err != nil {
+		return c, err
+	}
+	c.Listen, c.HTTP, c.DataDir, c.MaxConnections = f.Listen, f.HTTP, f.DataDir, f.MaxConnections
+	c.TLSCert, c.TLSKey, c.TLSCA, c.RequireTLS = f.TLSCert, f.TLSKey, f.TLSCA, f.RequireSecureTransport
+	c.Insecure, c.InitFile, c.DrainTimeout = f.Insecure, f.InitFile, f.DrainTimeout
+	c.Announce = func(name, address string) { fmt.Fprintf(s.out, "%s listening on %s\n", name, address) }
+	return c, nil
+}
+
+type serveCommand struct{ serverFlags }
+
+// Help is shown by millrace serve --help.
+func (serveCommand) Help() string {
+	return `Examples:
+
+  millrace serve
+  millrace serve --listen 0.0.0.0:3307 --init-file users.sql --tls-cert cert.pem --tls-key key.pem
+  MILLRACE_DATA_DIR=/var/lib/millrace millrace serve --config /etc/millrace.yaml
+
+SIGTERM drains: no new statements, running ones get --drain-timeout, exit code 0.`
+}
+
+// Run implements the command.
+func (c *serveCommand) Run(ctx context.Context, s *streams) (err error) {
+	cfg, err := c.config(s)
+	if err != nil {
+		return err
+	}
+	srv, err := server.New(cfg)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, srv.Close()) }()
+	defer reloadOnHangup(srv, cfg)()
+	return srv.Run(ctx)
+}
+
+// reloadOnHangup reads certificates again on SIGHUP until the function it returns is called.
+func reloadOnHangup(srv *server.Server, cfg server.Config) (stop func()) {
+	hangup, done := make(chan os.Signal, 1), make(chan struct{})
+	signal.Notify(hangup, hangupSignals...)
+	go func() {
+		defer close(done)
+		for range hangup {
+			if err := srv.ReloadTLS(); err != nil {
+				cfg.Log.Error("certificates are not reloaded, the old ones stay", "error", err)
+			} else {
+				cfg.Log.Info("certificates reloaded")
+			}
+		}
+	}()
+	return func() {
+		signal.Stop(hangup)
+		close(hangup)
+		<-done
+	}
+}

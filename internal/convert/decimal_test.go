@@ -70,10 +70,7 @@ func TestDecimalsAreThoseOfBigRat(t *testing.T) {
 
 func TestCompareDecimal(t *testing.T) {
 	r := rand.New(rand.NewSource(3))
-	var texts []string
-	for _, s := range []string{"0", "-0", "0.0", "1", "1.0", "10", "1e1", "-1", "-10", "0.1", "-0.1", "0.10", "9223372036854775807", "9223372036854775808"} {
-		texts = append(texts, s)
-	}
+	texts := []string{"0", "-0", "0.0", "1", "1.0", "10", "1e1", "-1", "-10", "0.1", "-0.1", "0.10", "9223372036854775807", "9223372036854775808"}
 	for len(texts) < 300 {
 		if s := randomNumber(r); isNumber(s) {
 			texts = append(texts, s)

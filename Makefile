@@ -20,6 +20,10 @@ help: ## this list
 build: ## the static binary, bin/millrace
 	go build -tags $(TAGS) -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o bin/millrace ./cmd/millrace
 
+.PHONY: demo
+demo: build ## embedded broker, sample topics, a tour of statements; needs nothing but Go
+	bin/millrace demo --tour
+
 .PHONY: test
 test: ## everything that needs only Go
 	go test -tags $(TAGS) $(RACE) -run '$(TESTS)' $(PKG)

@@ -80,8 +80,8 @@ type Field struct {
 // Vector is one column of a Batch. Which of Int, Float and the views is in use follows from Type.Kind.
 type Vector struct {
 	Type Type
-	// Valid has a bit per row, 1 = not NULL, bit i%64 of word i/64. nil means that no row is NULL. Bits at and beyond the row
-	// count are undefined.
+	// Valid has a bit per row, 1 = not NULL, bit i%64 of word i/64, in as many words as all rows need or more. nil means that no row is
+	// NULL. Bits at and beyond the row count are undefined. The values of NULL rows are undefined but there.
 	Valid []uint64
 	Int   []int64
 	Float []float64

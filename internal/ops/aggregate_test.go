@@ -243,3 +243,65 @@ func TestGroupsOfColumnsDoNotRunTogether(t *testing.T) {
 		t.Fatalf("got %v, %v", rows, err)
 	}
 }
+
+func TestSumsOfFloats(t *testing.T) {
+	f := column.Field{Name: "f", Type: column.Type{Kind: column.Float64}, Nullable: true}
+	x := Column(0, f)
+	whole, holes := column.Vector{Type: f.Type}, column.Vector{Type: f.Type}
+	for i := range 100 {
+		whole.AppendFloat(float64(i) / 4)
+		if i%2 == 0 {
+			holes.AppendNull()
+		} else {
+			holes.AppendFloat(1)
+		}
+	}
+	filtered := batchOf(whole)
+	filtered.Sel = []int32{4, 8}
+	src := &memorySource{lanes: [][]*column.Batch{{batchOf(whole), filtered}, {batchOf(holes)}}}
+	p := Pipeline{Input: []column.Field{f}, Limit: -1, Aggregates: []Aggregate{{Func: Sum, Arg: x}, {Func: Avg, Arg: x}, {Func: Count, Arg: x}}}
+	rows, err := run(t, src, p, RunOptions{})
+	if want := []string{fmt.Sprintf("%v|%v|152", 1290.5, 1290.5/152)}; err != nil || !slices.Equal(rows, want) {
+		t.Fatalf("got %v, %v, want %v", rows, err, want)
+	}
+	p.GroupBy = []Expr{IsNull(x)}
+	if rows, err = run(t, src, p, RunOptions{}); err != nil || !slices.Equal(rows, []string{fmt.Sprintf("0|1290.5|%v|152", 1290.5/152), "1|NULL|NULL|0"}) {
+		t.Fatalf("grouped: got %v, %v", rows, err)
+	}
+}
+
+// TestSumsEqualBigNumbers: all forms of selection and NULLs, numbers of all sizes.
+func TestSumsEqualBigNumbers(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		v := ints(rapid.SliceOfN(rapid.Int64(), 1, 200).Draw(t, "numbers")...)
+		n := v.Len()
+		if rapid.Bool().Draw(t, "NULLs") {
+			from, step := rapid.IntRange(0, n-1).Draw(t, "first NULL"), rapid.IntRange(1, 70).Draw(t, "step")
+			for i := from; i < n; i += step {
+				v.SetNull(i, n)
+			}
+		}
+		var sel []int32
+		if rapid.Bool().Draw(t, "selection") {
+			sel = []int32{}
+			for i := 0; i < n; i += 3 {
+				sel = append(sel, int32(i))
+			}
+		}
+		b := batchOf(v)
+		b.Sel = sel
+		want, count := new(big.Int), int64(0)
+		for _, i := range liveRows(b) {
+			if !v.IsNull(int(i)) {
+				want.Add(want, big.NewInt(v.Int[i]))
+				count++
+			}
+		}
+		s := &exactSum{arg: v.Type, out: column.Type{Kind: column.Decimal}}
+		s.grow(1)
+		s.add(&v, n, sel, nil)
+		if got := s.sums[0].big(new(big.Int)); got.Cmp(want) != 0 || s.counts[0] != count {
+			t.Fatalf("got %v of %d, want %v of %d", got, s.counts[0], want, count)
+		}
+	})
+}

@@ -10,7 +10,10 @@
 //	              ── lane 1: filter → project ─┼─▶ queue ──▶ Rows.Next
 //	              ── lane n: …                 ┘   bounded in bytes
 //
-// With aggregates, each lane keeps a partial state that is merged once, when the scan has ended.
+// What sits behind the filter is a scan.Sink of one of two sorts. A projectSink hands rows on as they come. A partial (aggregateSink, topSink) keeps
+// a state of bounded size per lane; when all lanes have ended the states are merged into one, which then hands out the result through the same queue. A new operator is
+// one more partial. Groups are numbered by keys, one table for all aggregates of a lane, and each accumulator is a set of arrays by group number; so a new aggregate
+// knows nothing of keys, and a lane that runs out of memory can write its groups out and start over.
 //
 // # Expressions
 //
@@ -22,6 +25,13 @@
 // Predicates do not compute booleans. They choose: from a selection, the rows where the predicate is TRUE, or those where it is
 // FALSE; rows in neither are NULL. Three-valued logic falls out of that: TRUE(a AND b) is TRUE(b) within TRUE(a), FALSE(a AND b) is the union of
 // FALSE(a) and FALSE(b), NOT swaps the question. Rows that a conjunct has excluded are not evaluated by the next.
+//
+// Expressions that occur more than once are computed once a batch (memo), and all paths into one JSON column share one pass over each record (located).
+//
+// # Memory
+//
+// All memory of evaluators and sinks is used again; a batch costs no allocation once the sizes have settled. Rows are copied when they leave the lane, only those
+// that passed, only the output columns. What is queued is bounded by RunOptions.QueueBytes, what groups and sorts hold by MemoryBytes.
 //
 // # Errors
 //

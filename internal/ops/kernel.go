@@ -58,9 +58,6 @@ const (
 // has gives 1 when the outcome c (-1, 0, 1) is in the set.
 func (a accepts) has(c int) int { return int(a>>uint(c+1)) & 1 }
 
-// mirrored is the set for swapped operands.
-func (a accepts) mirrored() accepts { return a&equal | a>>2&1 | a<<2&greater }
-
 // The kernels below take selections without NULL rows. sel and dst may be the same memory.
 
 func chooseInts(a, b []int64, sel []int32, in accepts, dst []int32) []int32 {

@@ -198,9 +198,24 @@ func arithmetic(t *rapid.T, depth int) oracle {
 }
 
 func comparisonOf(t *rapid.T, depth int) oracle {
-	l, r := operand(t, depth), operand(t, depth)
+	l := operand(t, depth)
 	op := CompareOp(rapid.IntRange(0, int(Ge)).Draw(t, "compare"))
-	return compared(t, op, l, r)
+	// The right side is something that compares with the left one, a column as often as a constant.
+	var others []oracle
+	for i, f := range rowFields {
+		for _, r := range []oracle{columnOf(i), {expr: Const(f.Type, nil)}} {
+			if _, err := Compare(op, l.expr, r.expr); err == nil {
+				if r.eval == nil {
+					r = constantOf(t, f.Type)
+				}
+				others = append(others, r)
+			}
+		}
+	}
+	if len(others) == 0 || rapid.IntRange(0, 3).Draw(t, "any operand") == 0 {
+		return compared(t, op, l, operand(t, depth))
+	}
+	return compared(t, op, l, others[rapid.IntRange(0, len(others)-1).Draw(t, "right")])
 }
 
 func compared(t *rapid.T, op CompareOp, l, r oracle) oracle {

@@ -411,6 +411,49 @@ func TestQuitDuringAStatement(t *testing.T) {
 	})
 }
 
+// Clients that pipeline leave commands behind the running one; that they have left must be seen all the same.
+func TestDisconnectBehindPipelinedCommands(t *testing.T) {
+	s := start(t, nil)
+	r := login(t, s, 0)
+	r.command(comQuery, "wait")
+	for range aheadPackets - 1 {
+		r.command(comQuery, "ok")
+	}
+	r.columns(2)
+	<-s.fake.waiting
+	_ = r.nc.Close()
+	if cause := <-s.fake.causes; cause != ErrClientGone {
+		t.Error(cause)
+	}
+}
+
+// However much a client sends ahead, it is answered in full and in order, and little of it is held.
+func TestPipelinedCommandsBeyondTheReadAhead(t *testing.T) {
+	s := start(t, nil)
+	r := login(t, s, 0)
+	const n = 200
+	sent := make(chan error, 1)
+	go func() {
+		for i := range n {
+			text := fmt.Sprintf("ok %d %s", i, strings.Repeat("x", i%3*(aheadBytes/2)))
+			if _, err := r.nc.Write(frame(0, join(comQuery, text))); err != nil {
+				sent <- err
+				return
+			}
+		}
+		sent <- nil
+	}()
+	for i := range n {
+		r.seq = 1
+		if ok := r.wantOK(); strings.Fields(string(ok.rest))[0] != fmt.Sprint(i) {
+			t.Fatalf("answer %d: %.20q", i, ok.rest)
+		}
+	}
+	if err := <-sent; err != nil {
+		t.Error(err)
+	}
+}
+
 // A statement that changes something is not broken off because its client is gone.
 func TestDisconnectLetsStatementsWithoutRowsFinish(t *testing.T) {
 	s := start(t, nil)

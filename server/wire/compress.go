@@ -53,10 +53,10 @@ func (f *inflater) load() error {
 	size := int(h[0]) | int(h[1])<<8 | int(h[2])<<16
 	inflated := int(h[4]) | int(h[5])<<8 | int(h[6])<<16
 	f.frame = h[3]
-	if cap(f.body) > keepBuffer {
+	if cap(f.body) > frameSize {
 		f.body = nil
 	}
-	if cap(f.out) > keepBuffer {
+	if cap(f.out) > frameSize {
 		f.out = nil
 	}
 	var err error

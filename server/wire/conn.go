@@ -111,28 +111,20 @@ func (c *connection) serve() {
 
 // serveCommands is the command phase: it owns the goroutine that reads ahead.
 func (c *connection) serveCommands() {
-	in, quit, done := make(chan payload), make(chan struct{}), make(chan struct{})
+	in, done := newInbox(c.server.closing), make(chan struct{})
 	go func() {
 		defer close(done)
-		c.readAhead(in, quit)
+		c.readAhead(in)
 	}()
 	defer func() {
-		close(quit)
+		close(in.quit)
 		_ = c.raw.Close() // the reader waits for bytes or for quit
 		<-done
 		if c.inflate != nil {
 			c.inflate.close()
 		}
 	}()
-	// Only COM_CHANGE_USER asks for a payload in the middle of a command. It must not hold up a shutdown.
-	c.next = func() payload {
-		select {
-		case p := <-in:
-			return p
-		case <-c.server.closing:
-			return payload{err: ErrShutdown}
-		}
-	}
+	c.next = in.takeUnlessClosing
 	c.loop(in)
 }
 
@@ -205,9 +197,9 @@ func (c *connection) closeStatements(s Session) {
 	}
 }
 
-// readAhead is always one payload ahead of the loop: a client that leaves is noticed while a statement runs, and pipelined commands
-// wait their turn. The channel has no room, so a payload's memory is not reused before the loop has come back for the next.
-func (c *connection) readAhead(in chan<- payload, quit <-chan struct{}) {
+// readAhead reads what the client sends while a command runs, for two reasons: a client that leaves is noticed at once, and
+// pipelined commands wait their turn here.
+func (c *connection) readAhead(in *inbox) {
 	for {
 		p := c.reader.next()
 		_, refused := sqlerr.As(p.err)
@@ -215,24 +207,19 @@ func (c *connection) readAhead(in chan<- payload, quit <-chan struct{}) {
 		if p.err != nil && !refused || len(p.data) == 1 && p.data[0] == comQuit {
 			c.peerGone()
 		}
-		select {
-		case in <- p:
-		case <-quit:
-			return
-		}
-		if p.err != nil {
+		if !in.put(p) || p.err != nil {
 			return
 		}
 	}
 }
 
-func (c *connection) loop(in <-chan payload) {
+func (c *connection) loop(in *inbox) {
 	idle := c.server.cfg.IdleTimeout
 	for {
 		if idle > 0 && c.raw.SetReadDeadline(time.Now().Add(idle)) != nil {
 			return
 		}
-		p := <-in
+		p := in.take()
 		if idle > 0 && c.raw.SetReadDeadline(time.Time{}) != nil {
 			return
 		}

@@ -11,8 +11,11 @@ const (
 	maxPayload = 1<<24 - 1
 	// loginPacket bounds what a peer may send before it has logged in.
 	loginPacket = 1 << 20
-	// keepBuffer is the largest read buffer that is kept for the next packet.
-	keepBuffer = 1 << 20
+	// keepBuffer is the largest read buffer that is kept for another packet.
+	keepBuffer = 64 << 10
+	// aheadPackets and aheadBytes bound what is read ahead of the command under way; one larger payload is always let in.
+	aheadPackets = 16
+	aheadBytes   = 1 << 20
 )
 
 // packetReader joins packets to payloads. Until login ends src is the bare connection, read exactly as far as needed, so that a TLS
@@ -23,15 +26,15 @@ type packetReader struct {
 	max int
 	// frame, when the connection is compressed, is the number of the last compressed frame read.
 	frame *byte
-	// Payloads alternate between two buffers: one is read ahead while the other is being worked on.
-	buf  [2][]byte
+	// Payloads take turns in the buffers: one is being worked on, some wait, one is being read.
+	buf  [aheadPackets + 2][]byte
 	turn int
 	head [4]byte
 }
 
 // payload is one command or one answer in a login exchange.
 type payload struct {
-	// data is valid until the second next payload is asked for.
+	// data is valid until aheadPackets+2 more payloads have been read.
 	data []byte
 	// seq and frame are the numbers that the answer continues from.
 	seq, frame byte
@@ -66,7 +69,7 @@ func (r *packetReader) next() payload {
 				p.frame = *r.frame
 			}
 			r.buf[r.turn] = b
-			r.turn ^= 1
+			r.turn = (r.turn + 1) % len(r.buf)
 			p.data = b
 			return p
 		}

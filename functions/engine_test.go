@@ -10,6 +10,7 @@ import (
 	"github.com/dolthub/go-mysql-server/memory"
 	"github.com/dolthub/go-mysql-server/sql"
 	"github.com/dolthub/go-mysql-server/sql/types"
+	"github.com/dolthub/vitess/go/vt/sqlparser"
 )
 
 // testEngine is the engine with our functions and nothing else of ours.
@@ -94,5 +95,24 @@ func TestEveryFunctionIsDescribed(t *testing.T) {
 		if f.Group == "" || !strings.HasPrefix(f.Args, "(") || f.Returns == "" || !strings.HasSuffix(f.Doc, ".") || f.Example == "" || f.Result == "" {
 			t.Errorf("%s lacks part of its description: %+v", f.Name, fmt.Sprint(f))
 		}
+	}
+}
+
+func TestParametersMayStandInArguments(t *testing.T) {
+	e := newTestEngine(t)
+	ctx := e.context()
+	bindings := map[string]sqlparser.Expr{
+		"v1": sqlparser.NewStrVal([]byte("12")), "v2": sqlparser.NewStrVal([]byte(`{"a":[1,2]}`)), "v3": sqlparser.NewStrVal([]byte("$.a[1]")), "v4": sqlparser.NewStrVal([]byte("yyyy")),
+	}
+	_, rows, _, err := e.engine.QueryWithBindings(ctx, "SELECT millrace_cast(?, 'INT') + 1, get_json_object(?, ?), to_timestamp('2026', ?)", nil, bindings, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := sql.RowIterToRows(ctx, rows)
+	if err != nil || len(all) != 1 {
+		t.Fatal(all, err)
+	}
+	if got := strings.TrimSpace(fmt.Sprintln(all[0]...)); got != "13 2 2026-01-01 00:00:00 +0000 UTC" {
+		t.Error(got)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/dolthub/go-mysql-server/sql"
+	"github.com/dolthub/go-mysql-server/sql/expression"
 
 	"millrace/internal/sqlerr"
 )
@@ -80,9 +81,30 @@ func (c *Cast) Resolved() bool { return c.arg.Resolved() }
 
 func (c *Cast) String() string {
 	if c.try {
-		return fmt.Sprintf("%s ?:: %s", c.arg, c.to)
+		return fmt.Sprintf("%s ?:: %s", operand(c.arg), c.to)
 	}
-	return fmt.Sprintf("%s::%s", c.arg, c.to)
+	return fmt.Sprintf("%s::%s", operand(c.arg), c.to)
+}
+
+// operand shows the left side of a cast or path. The engine takes expressions with the same text for the same, so (-n)::STRING and -(n::STRING) must
+// differ.
+func operand(e sql.Expression) string {
+	text := e.String()
+	switch e := e.(type) {
+	case *expression.GetField:
+		return text
+	case *Cast:
+		if !e.try {
+			return text
+		}
+	case *expression.Literal:
+		if !strings.HasPrefix(text, "-") {
+			return text
+		}
+	case sql.FunctionExpression:
+		return text
+	}
+	return "(" + text + ")"
 }
 
 func (c *Cast) Type(*sql.Context) sql.Type { return c.engine }

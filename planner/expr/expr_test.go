@@ -66,6 +66,30 @@ func TestAccessorsShowWhatThePlannerNeeds(t *testing.T) {
 	}
 }
 
+func TestDifferentExpressionsHaveDifferentTexts(t *testing.T) {
+	ctx := sql.NewEmptyContext()
+	n := expression.NewGetField(0, types.Int64, "n", true)
+	cast := func(e sql.Expression, try bool) sql.Expression {
+		c, err := NewCast(ctx, e, Type{Kind: String}, try)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	seen := map[string]bool{}
+	for _, e := range []sql.Expression{
+		cast(n, false), cast(n, true), cast(expression.NewUnaryMinus(n), false), expression.NewUnaryMinus(cast(n, false)), cast(cast(n, true), false), cast(cast(n, false), true), cast(cast(n, true), true),
+		cast(expression.NewLiteral(int64(-1), types.Int64), false), expression.NewUnaryMinus(cast(expression.NewLiteral(int64(1), types.Int64), false)),
+		cast(expression.NewEquals(n, n), false), expression.NewEquals(n, cast(n, false)),
+	} {
+		if text := e.String(); seen[text] {
+			t.Errorf("%s twice", text)
+		} else {
+			seen[text] = true
+		}
+	}
+}
+
 func TestExpressionsMayBeEvaluatedByManyGoroutines(t *testing.T) {
 	ctx := sql.NewEmptyContext()
 	path, err := NewPath(ctx, expression.NewGetField(0, types.LongBlob, "value", true), "items[*].N")

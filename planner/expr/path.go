@@ -112,7 +112,7 @@ func (p *Path) String() string {
 		}
 		return fmt.Sprintf("get_json_object(%s, %q)", p.arg, text)
 	}
-	return fmt.Sprintf("%s:%s", p.arg, p.path)
+	return fmt.Sprintf("%s:%s", operand(p.arg), p.path)
 }
 
 func (p *Path) Type(ctx *sql.Context) sql.Type {

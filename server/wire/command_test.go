@@ -510,3 +510,23 @@ func TestOKHoldsLargeNumbers(t *testing.T) {
 		t.Error("read beyond the end")
 	}
 }
+
+// One connection, one small statement after the other: what the wire itself adds to each.
+func BenchmarkSmallStatements(b *testing.B) {
+	for name, command := range map[string][]byte{"ping": join(comPing), "row": join(comQuery, "rows 1")} {
+		b.Run(name, func(b *testing.B) {
+			s := start(b, nil)
+			r := login(b, s, capDeprecateEOF)
+			b.ReportAllocs()
+			for b.Loop() {
+				r.command(command)
+				if name == "ping" {
+					r.wantOK()
+				} else {
+					r.columns(2)
+					r.rows(1)
+				}
+			}
+		})
+	}
+}

@@ -41,7 +41,6 @@ func (c Config) connectError(addr string, err error, silent bool) *sqlerr.Error 
 	var (
 		refused *refusedError
 		record  tls.RecordHeaderError
-		alert   tls.AlertError
 		verify  *tls.CertificateVerificationError
 		dns     *net.DNSError
 		op      *net.OpError
@@ -56,12 +55,13 @@ func (c Config) connectError(addr string, err error, silent bool) *sqlerr.Error 
 			WithHint("An administrator decides which hosts are allowed, by --allow-hosts.")
 	case errors.As(err, &record):
 		return sqlerr.New(sqlerr.KafkaProtocol, "broker '%s' does not answer with TLS", addr).WithCause(err).WithHint(unencrypted, c.Protocol)
-	case errors.As(err, &alert):
+	case tlsAlert(err) != nil:
+		alert := tlsAlert(err)
 		if s := alert.Error(); strings.Contains(s, "certificate required") || strings.Contains(s, "bad certificate") {
 			return sqlerr.New(sqlerr.KafkaAuth, "broker '%s' refuses the client's certificate: %w", addr, alert).
 				WithHint("The broker asks for a client certificate that it trusts: set 'kafka.ssl.keystore.certificate.chain' and 'kafka.ssl.keystore.key'.")
 		}
-		return sqlerr.New(sqlerr.KafkaTLS, "TLS handshake with broker '%s' failed: %w", addr, alert)
+		return sqlerr.New(sqlerr.KafkaTLS, "TLS with broker '%s' failed: %w", addr, alert)
 	case errors.As(err, &verify), isX509(err):
 		return sqlerr.New(sqlerr.KafkaTLS, "the certificate of broker '%s' is not accepted: %w", addr, innermost(err)).
 			WithHint("Give the authority that signed it by 'kafka.ssl.truststore.certificates', and use the name that the certificate is for.")
@@ -119,6 +119,19 @@ func (c Config) codeError(addr string, ke *kerr.Error) *sqlerr.Error {
 func topicNotAuthorized(topic, op string) *sqlerr.Error {
 	return sqlerr.New(sqlerr.KafkaNotAuthorized, "topic '%s' may not be used: the Kafka user lacks %s on it", topic, op).
 		WithCause(kerr.TopicAuthorizationFailed).WithHint("Grant %s on the topic to the Kafka principal.", op)
+}
+
+// tlsAlert finds the alert that the other side ended TLS with. With TLS 1.3 it may come after the handshake.
+func tlsAlert(err error) error {
+	var alert tls.AlertError
+	if errors.As(err, &alert) {
+		return alert
+	}
+	var op *net.OpError
+	if errors.As(err, &op) && op.Op == "remote error" {
+		return op
+	}
+	return nil
 }
 
 func isX509(err error) bool {

@@ -1,5 +1,6 @@
-// Package columns measures the vectors of internal/column against apache/arrow-go arrays: filling them from a decompressed record batch, which is what a scan
-// does a million times a second, and the first kernels on them. docs/adr/0002-own-vectors.md has the figures.
+// Package columns measures the vectors of internal/column against apache/arrow-go arrays: filling them from a decompressed record
+// batch, which is what a scan does a million times a second, and the first kernels on them. docs/adr/0002-own-vectors.md has the
+// figures.
 //
 //	go test -tags gms_pure_go -bench . -count 6 ./bench/columns
 package columns
@@ -169,8 +170,8 @@ func BenchmarkFill(b *testing.B) {
 	})
 }
 
-// wrapped builds arrow arrays by hand over memory that is used again, which is as cheap as they get: values must still lie side by side. Memory is only ours again
-// once every array on it is released.
+// wrapped builds arrow arrays by hand over memory that is used again, which is as cheap as they get: values must still lie side
+// by side. Memory is only ours again once every array on it is released.
 type wrapped struct {
 	offset, timestamp  []int64
 	keyEnds, valueEnds []int32

@@ -14,8 +14,9 @@ func (v *Vector) AppendRow(src *Vector, i int) {
 	}
 }
 
-// AppendFrom copies n rows of src, which has the same Type, to the end of v: rows sel[:n], or the first n when sel is nil. v owns the copies;
-// bytes of view kinds land side by side in v.Data, whatever surrounded them in src. The caller keeps v.Data below 4 GiB.
+// AppendFrom copies n rows of src, which has the same Type, to the end of v: rows sel[:n], or the first n when sel is nil. v owns
+// the copies; bytes of view kinds land side by side in v.Data, whatever surrounded them in src. The caller keeps v.Data below 4
+// GiB.
 func (v *Vector) AppendFrom(src *Vector, sel []int32, n int) {
 	if sel != nil {
 		sel = sel[:n]

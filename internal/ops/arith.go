@@ -21,8 +21,8 @@ const (
 
 func (op ArithOp) String() string { return [...]string{"+", "-", "*"}[op] }
 
-// Arith is l op r over signed integers (the result is BIGINT, overflow is an error) or, when one side is a DOUBLE, over doubles. Unsigned and decimal
-// arithmetic is the engine's.
+// Arith is l op r over signed integers (the result is BIGINT, overflow is an error) or, when one side is a DOUBLE, over doubles.
+// Unsigned and decimal arithmetic is the engine's.
 func Arith(op ArithOp, l, r Expr) (Expr, error) {
 	e := &arith{op: op, l: l, r: r, text: fmt.Sprintf("(%v %v %v)", l, op, r)}
 	switch lk, rk := family(l), family(r); {

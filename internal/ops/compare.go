@@ -47,8 +47,8 @@ const (
 	asDecimal
 )
 
-// Compare is l op r. Integers of any width, sign and BOOL compare by value; with a DECIMAL exactly, with a DOUBLE as doubles; text and bytes bytewise; a DATE
-// with a TIMESTAMP as midnight. Other mixtures are the engine's.
+// Compare is l op r. Integers of any width, sign and BOOL compare by value; with a DECIMAL exactly, with a DOUBLE as doubles;
+// text and bytes bytewise; a DATE with a TIMESTAMP as midnight. Other mixtures are the engine's.
 func Compare(op CompareOp, l, r Expr) (Expr, error) {
 	text := fmt.Sprintf("(%v %v %v)", l, op, r)
 	nullable := op != NullSafeEq && (l.Nullable() || r.Nullable())

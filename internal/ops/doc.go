@@ -10,10 +10,11 @@
 //	              ── lane 1: filter → project ─┼─▶ queue ──▶ Rows.Next
 //	              ── lane n: …                 ┘   bounded in bytes
 //
-// What sits behind the filter is a scan.Sink of one of two sorts. A projectSink hands rows on as they come. A partial (aggregateSink, topSink) keeps
-// a state of bounded size per lane; when all lanes have ended the states are merged into one, which then hands out the result through the same queue. A new operator is
-// one more partial. Groups are numbered by keys, one table for all aggregates of a lane, and each accumulator is a set of arrays by group number; so a new aggregate
-// knows nothing of keys, and a lane that runs out of memory can write its groups out and start over.
+// What sits behind the filter is a scan.Sink of one of two sorts. A projectSink hands rows on as they come. A partial
+// (aggregateSink, topSink) keeps a state per lane; when all lanes have ended the states are merged into one,
+// which then hands out the result through the same queue. A new operator is one more partial. Groups are numbered by keys, one
+// table for all aggregates of a lane, and each accumulator is a set of arrays by group number; so a new aggregate knows nothing
+// of keys, and a lane that runs out of memory can write its groups out and start over.
 //
 // # Expressions
 //
@@ -23,15 +24,17 @@
 // number of the batch, defined only at the selected rows, so a column reference is free and a filter costs no copy.
 //
 // Predicates do not compute booleans. They choose: from a selection, the rows where the predicate is TRUE, or those where it is
-// FALSE; rows in neither are NULL. Three-valued logic falls out of that: TRUE(a AND b) is TRUE(b) within TRUE(a), FALSE(a AND b) is the union of
-// FALSE(a) and FALSE(b), NOT swaps the question. Rows that a conjunct has excluded are not evaluated by the next.
+// FALSE; rows in neither are NULL. Three-valued logic falls out of that: TRUE(a AND b) is TRUE(b) within TRUE(a), FALSE(a AND b)
+// is the union of FALSE(a) and FALSE(b), NOT swaps the question. Rows that a conjunct has excluded are not evaluated by the next.
 //
-// Expressions that occur more than once are computed once a batch (memo), and all paths into one JSON column share one pass over each record (located).
+// Expressions that occur more than once are computed once a batch (memo), and all paths into one JSON column share one pass over
+// each record (located).
 //
 // # Memory
 //
-// All memory of evaluators and sinks is used again; a batch costs no allocation once the sizes have settled. Rows are copied when they leave the lane, only those
-// that passed, only the output columns. What is queued is bounded by RunOptions.QueueBytes, what groups and sorts hold by MemoryBytes.
+// All memory of evaluators and sinks is used again; a batch costs no allocation once the sizes have settled. Rows are copied when
+// they leave the lane, only those that passed, only the output columns. What is queued is bounded by RunOptions.QueueBytes, what
+// groups and sorts hold by MemoryBytes.
 //
 // # Errors
 //

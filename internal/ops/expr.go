@@ -72,9 +72,9 @@ func (c columnEval) eval(in *column.Batch, _ []int32) (*column.Vector, error) {
 	return &in.Cols[c], nil
 }
 
-// Const is the value v of type t; nil is NULL. Kinds that lie in Vector.Int take any Go integer, bool, or for Timestamp and Date a time.Time;
-// Float64 takes float64; Decimal, Bytes, Text and JSON take string or []byte (Decimal in canonical form). Any other pairing is a mistake of the
-// caller and panics.
+// Const is the value v of type t; nil is NULL. Kinds that lie in Vector.Int take any Go integer, bool, or for Timestamp and Date
+// a time.Time; Float64 takes float64; Decimal, Bytes, Text and JSON take string or []byte (Decimal in canonical form). Any other
+// pairing is a mistake of the caller and panics.
 func Const(t column.Type, v any) Expr {
 	c := &constant{typ: t}
 	switch x := v.(type) {

@@ -175,7 +175,8 @@ func (e *extremeBytes) emit(g int, out *column.Vector) {
 
 func (e *extremeBytes) bytes() int { return 24*cap(e.best) + e.held }
 
-// eachValid calls f with the row and group of every value that is not NULL. It is inlined into kernels that are not worth a loop of their own.
+// eachValid calls f with the row and group of every value that is not NULL. It is inlined into kernels that are not worth a loop
+// of their own.
 func eachValid(v *column.Vector, n int, sel, groups []int32, f func(i, g int)) {
 	if sel != nil {
 		n = len(sel)

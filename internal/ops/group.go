@@ -15,10 +15,11 @@ func groupable(t column.Type) bool { return t.Kind != column.JSON && t.Kind != c
 // seed is shared by all tables, so a hash stays good when lanes are merged.
 var seed = maphash.MakeSeed()
 
-// keys numbers the distinct combinations of values that it is shown: 0, 1, 2 … in order of appearance. Hashes only find candidates; equality is exact.
+// keys numbers the distinct combinations of values that it is shown: 0, 1, 2 … in order of appearance. Hashes only find
+// candidates; equality is exact.
 //
-// A table of one integer column keeps the numbers; any other keeps the bytes of each key in one arena, encoded so that equal keys have equal
-// bytes. Open addressing with linear probing, at most half full.
+// A table of one integer column keeps the numbers; any other keeps the bytes of each key in one arena, encoded so that equal keys
+// have equal bytes. Open addressing with linear probing, at most half full.
 type keys struct {
 	types  []column.Type
 	single bool // one column of numbers, in nums

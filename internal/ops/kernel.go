@@ -8,8 +8,9 @@ import (
 	"millrace/internal/column"
 )
 
-// chooseRange gives the rows of sel whose x, as an unsigned distance from lo, is at most width (want) or is not. Adding one number and
-// comparing once covers =, <>, <, <=, >, >= and BETWEEN, for signed and unsigned columns alike. NULL rows are treated as whatever number lies there.
+// chooseRange gives the rows of sel whose x, as an unsigned distance from lo, is at most width (want) or is not. Adding one
+// number and comparing once covers =, <>, <, <=, >, >= and BETWEEN, for signed and unsigned columns alike. NULL rows are treated
+// as whatever number lies there.
 //
 // Each row is written and kept or overwritten by the next, which takes no branch: the time does not depend on the data.
 func chooseRange(x []int64, n int, sel []int32, lo, width uint64, want bool, dst []int32) []int32 {
@@ -165,7 +166,8 @@ func chooseDecimals(a, b *column.Vector, sel []int32, in accepts, dst []int32) [
 	return dst[:k]
 }
 
-// compareDecimals compares decimal texts (-? digits . digits) by value without parsing: trailing zeros of a fraction and leading zeros do not count.
+// compareDecimals compares decimal texts (-? digits . digits) by value without parsing: trailing zeros of a fraction and leading
+// zeros do not count.
 func compareDecimals(a, b []byte) int {
 	an, ai, af := decimalParts(a)
 	bn, bi, bf := decimalParts(b)

@@ -63,8 +63,8 @@ func (l *lane) bindHeld(e Expr) evaluator {
 	return &memo{x: x, lane: l}
 }
 
-// identity is equal for expressions that compute the same. The text alone is not enough: two columns may have one name, and constants of different types
-// one spelling.
+// identity is equal for expressions that compute the same. The text alone is not enough: two columns may have one name, and
+// constants of different types one spelling.
 func identity(e Expr) string {
 	b := []byte(e.String())
 	var leaves func(e Expr)
@@ -88,8 +88,8 @@ func worthSharing(e Expr) bool {
 	return len(e.operands()) > 0 && e.Type().Kind != column.Bool
 }
 
-// countUses counts the occurrences of every expression below list. What lies below the second occurrence of an expression is not computed again and
-// does not count.
+// countUses counts the occurrences of every expression below list. What lies below the second occurrence of an expression is not
+// computed again and does not count.
 func countUses(uses map[string]int, list []Expr) {
 	for _, e := range list {
 		if !worthSharing(e) {
@@ -103,8 +103,9 @@ func countUses(uses map[string]int, list []Expr) {
 	}
 }
 
-// memo computes an expression once a batch for all who use it. Whoever asks for rows that are computed gets the vector at hand; an operator asks for the
-// same rows of all its operands, or fewer inside one of them, so a vector that it holds is never computed again under its hands.
+// memo computes an expression once a batch for all who use it. Whoever asks for rows that are computed gets the vector at hand;
+// an operator asks for the same rows of all its operands, or fewer inside one of them, so a vector that it holds is never
+// computed again under its hands.
 type memo struct {
 	x     evaluator
 	lane  *lane

@@ -48,8 +48,8 @@ func conditions(list []Expr) error {
 	return nil
 }
 
-// And is true when every operand is true, false when one is false. Operands are evaluated from left to right, each only at rows where those before it
-// do not decide.
+// And is true when every operand is true, false when one is false. Operands are evaluated from left to right, each only at rows
+// where those before it do not decide.
 func And(list ...Expr) (Expr, error) { return newLogic(list, true) }
 
 // Or is true when one operand is true, false when all are false.

@@ -14,7 +14,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// The oracle works row by row on boxed values: nil, int64, uint64, float64, string, *big.Rat (decimal), bool. It shares no code with the kernels.
+// The oracle works row by row on boxed values: nil, int64, uint64, float64, string, *big.Rat (decimal), bool. It shares no code
+// with the kernels.
 
 // oracle is an expression built twice: for the kernels and as a plain function.
 type oracle struct {

@@ -48,8 +48,9 @@ type outlet struct {
 	views  []*column.Vector // the vectors at hand that hold bytes
 }
 
-// deliver hands out the rows of sel, in its order. all says that these are simply the first rows of the vectors, which saves looking each up. It waits for space until
-// the run ends, not the lane: rows that were claimed count against the limit, so they must arrive even when another lane has met it and ended the scan.
+// deliver hands out the rows of sel, in its order. all says that these are simply the first rows of the vectors, which saves
+// looking each up. It waits for space until the run ends, not the lane: rows that were claimed count against the limit, so they
+// must arrive even when another lane has met it and ended the scan.
 func (o *outlet) deliver(vectors []*column.Vector, sel []int32, all bool) error {
 	if len(sel) == 0 {
 		return nil

@@ -6,8 +6,8 @@ import (
 	"millrace/internal/sqlerr"
 )
 
-// Path takes a part out of the JSON text x, as text: x:path, get_json_object(x, …). BINARY is read as UTF-8. What is no JSON, has no such part or a null there is
-// NULL.
+// Path takes a part out of the JSON text x, as text: x:path, get_json_object(x, …). BINARY is read as UTF-8. What is no JSON, has
+// no such part or a null there is NULL.
 func Path(x Expr, p json.Path) (Expr, error) {
 	if c, ok := x.(*cast); ok && c.typ.Kind == column.Text && isText(c.x.Type().Kind) {
 		x = c.x // reading bytes as text is what the extractor does anyway
@@ -41,8 +41,8 @@ func (e *path) bind(l *lane) evaluator {
 	return &pathEval{path: e, from: loc, slot: len(loc.paths) - 1}
 }
 
-// located runs one extractor over a source for all paths into it: a record is scanned once, however many values are wanted of it. Where a path lies is kept
-// for the batch; rows that a filter has excluded before any path was asked for are never scanned.
+// located runs one extractor over a source for all paths into it: a record is scanned once, however many values are wanted of it.
+// Where a path lies is kept for the batch; rows that a filter has excluded before any path was asked for are never scanned.
 type located struct {
 	x     evaluator
 	lane  *lane

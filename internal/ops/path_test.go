@@ -126,7 +126,6 @@ func TestPathsOfManyEqualPathsOfOne(t *testing.T) {
 	}
 	paths := []string{"a", "b", "a.a", "b[1].a", "b[*].a", "['a']"}
 	rapid.Check(t, func(t *rapid.T) {
-		in := records()
 		var recs []string
 		for range rapid.IntRange(1, 70).Draw(t, "rows") {
 			rec := rapid.SampledFrom([]string{"NULL", "{", ""}).Draw(t, "bad")
@@ -135,7 +134,7 @@ func TestPathsOfManyEqualPathsOfOne(t *testing.T) {
 			}
 			recs = append(recs, rec)
 		}
-		in = records(recs...)
+		in := records(recs...)
 		var sel []int32
 		for i := range recs {
 			if rapid.Bool().Draw(t, "selected") {

@@ -10,8 +10,9 @@ import (
 // Position says which input columns place a record, for the text of errors. The columns are Text, Int32 and Int64.
 type Position struct{ Topic, Partition, Offset int }
 
-// Pipeline describes what to do with the rows of a scan: keep those for which every Filter is true, then either compute Project, or group by GroupBy
-// and compute Aggregates (one group when GroupBy is empty), then sort by OrderBy, leave out Offset rows and hand out at most Limit.
+// Pipeline describes what to do with the rows of a scan: keep those for which every Filter is true, then either compute Project,
+// or group by GroupBy and compute Aggregates (one group when GroupBy is empty), then sort by OrderBy, leave out Offset rows and
+// hand out at most Limit.
 type Pipeline struct {
 	// Input are the columns of the batches that the source delivers.
 	Input  []column.Field

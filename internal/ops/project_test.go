@@ -13,7 +13,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestRunsEqualTheOracle: whatever the lanes, the sizes of batches and queue, and the limit, a run hands out rows of the oracle's answer, as many as it should.
+// TestRunsEqualTheOracle: whatever the lanes, the sizes of batches and queue, and the limit, a run hands out rows of the oracle's
+// answer, as many as it should.
 func TestRunsEqualTheOracle(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		filter := conditionOf(t, 1)

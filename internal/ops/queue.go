@@ -9,9 +9,10 @@ import (
 
 // queue carries output batches from the lanes to the one consumer.
 //
-// Each lane fills a batch of its own, which lies in a slot between two pushes. A full batch goes into the queue; when that holds limit bytes, the lane
-// waits. A consumer that finds the queue empty takes a batch from a slot, full or not. So rows never wait for a batch to fill, and under load
-// batches are full. Rows of a lane stay in order: its queued batches are older than its slot, and only an empty queue lets the consumer look there.
+// Each lane fills a batch of its own, which lies in a slot between two pushes. A full batch goes into the queue; when that holds
+// limit bytes, the lane waits. A consumer that finds the queue empty takes a batch from a slot, full or not. So rows never wait
+// for a batch to fill, and under load batches are full. Rows of a lane stay in order: its queued batches are older than its slot,
+// and only an empty queue lets the consumer look there.
 //
 //	lane 0  take ─▶ append rows ─▶ give ──▶ slot 0 ─ ─ ┐ (queue empty)
 //	                                 └ full ▶ queue ───┴──▶ next ──▶ consumer ──▶ free ──▶ take
@@ -109,8 +110,8 @@ func (q *queue) end(err error) {
 	q.changed.Broadcast()
 }
 
-// next waits for a batch. At the end it returns nil and the error of end. It returns at once when ctx is done, or run, whose owner calls wake
-// then.
+// next waits for a batch. At the end it returns nil and the error of end. It returns at once when ctx is done, or run, whose
+// owner calls wake then.
 func (q *queue) next(ctx, run context.Context) (*column.Batch, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

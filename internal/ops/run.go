@@ -60,8 +60,8 @@ type Rows struct {
 
 // Run starts src and returns at once. The caller must Close the Rows, and may close src only after that.
 //
-// The run ends when src has delivered everything, the limit is met, something fails, ctx is done or Close is called. The first error wins; it stops all
-// lanes.
+// The run ends when src has delivered everything, the limit is met, something fails, ctx is done or Close is called. The first
+// error wins; it stops all lanes.
 func Run(ctx context.Context, src scan.Source, p *Plan, o RunOptions) *Rows {
 	r := &Rows{plan: p, options: o.withDefaults(), done: make(chan struct{})}
 	r.queue = newQueue(p.fields, r.options.QueueBytes, 4*r.options.MaxBatchBytes)
@@ -139,7 +139,8 @@ func (r *Rows) checkMemory(total int64, what string) error {
 	return nil
 }
 
-// claim counts n more rows against the limit: rows [first, last) of them are to be handed out, and enough says that no further row is wanted.
+// claim counts n more rows against the limit: rows [first, last) of them are to be handed out, and enough says that no further
+// row is wanted.
 func (r *Rows) claim(n int) (first, last int, enough bool) {
 	if r.plan.limit < 0 && r.plan.offset == 0 {
 		return 0, n, false
@@ -154,8 +155,9 @@ func (r *Rows) claim(n int) (first, last int, enough bool) {
 	return first, max(first, last), enough
 }
 
-// Next returns the next batch, which is valid until the following Next or Close, and belongs to the run. At the end it returns io.EOF, now and
-// for ever after; so it does an error. A run that is cancelled or closed returns the cause without handing out what is queued.
+// Next returns the next batch, which is valid until the following Next or Close, and belongs to the run. At the end it returns
+// io.EOF, now and for ever after; so it does an error. A run that is cancelled or closed returns the cause without handing out
+// what is queued.
 func (r *Rows) Next(ctx context.Context) (*column.Batch, error) {
 	r.queue.recycle(r.current)
 	r.current = nil

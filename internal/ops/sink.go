@@ -26,7 +26,8 @@ func (p *Plan) bindFilter(l *lane) filterEval {
 	return f
 }
 
-// pass gives the live rows that pass. When a row fails, pass gives those before it that pass, and the error: a LIMIT that they meet wins over it.
+// pass gives the live rows that pass. When a row fails, pass gives those before it that pass, and the error: a LIMIT that they
+// meet wins over it.
 func (f *filterEval) pass(b *column.Batch) (sel []int32, failed *rowError) {
 	sel = b.Sel
 	if len(f.list) == 0 {

@@ -38,8 +38,8 @@ func (x int128) big(to *big.Int) *big.Int {
 	return to.Add(to, new(big.Int).SetUint64(x.lo))
 }
 
-// exactSum is SUM and AVG of integers and decimals. Decimals are summed as integers of their scale; those that need more than 18 digits go to big
-// numbers kept beside.
+// exactSum is SUM and AVG of integers and decimals. Decimals are summed as integers of their scale; those that need more than 18
+// digits go to big numbers kept beside.
 type exactSum struct {
 	arg, out column.Type
 	average  bool

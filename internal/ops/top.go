@@ -10,9 +10,9 @@ import (
 
 // topSink keeps the first rows of a lane in the order of the plan.
 //
-// Rows are collected, output columns and keys side by side, until there are twice as many as wanted; then they are sorted and the better half stays. From then on
-// the last row that stayed is a bar: a row that does not come before it is dropped as soon as its keys are known, before any output column is computed. On
-// data in random order that is nearly every row.
+// Rows are collected, output columns and keys side by side, until there are twice as many as wanted; then they are sorted and the
+// better half stays. From then on the last row that stayed is a bar: a row that does not come before it is dropped as soon as its
+// keys are known, before any output column is computed. On data in random order that is nearly every row.
 type topSink struct {
 	rows    *Rows
 	lane    *lane

@@ -2,7 +2,6 @@ package planner
 
 import (
 	"math"
-	"slices"
 
 	"github.com/dolthub/go-mysql-server/sql"
 	"github.com/dolthub/go-mysql-server/sql/expression"
@@ -151,7 +150,7 @@ func absorbProject(p *plan.Project, with compiler) (*Scan, bool) {
 	c := with.scan.copy()
 	c.outputs = make([]output, len(p.Projections))
 	c.exprs = p.Projections
-	c.schema = slices.Clone(p.Schema(with.ctx))
+	c.schema = p.Schema(with.ctx)
 	for i, e := range p.Projections {
 		o, ok := with.output(e)
 		if !ok {
@@ -161,12 +160,6 @@ func absorbProject(p *plan.Project, with compiler) (*Scan, bool) {
 			o.id = e.Id()
 		}
 		c.outputs[i] = o
-		// The engine takes the columns of table functions for NOT NULL.
-		if o.nullable && !c.schema[i].Nullable {
-			col := *c.schema[i]
-			col.Nullable = true
-			c.schema[i] = &col
-		}
 	}
 	return c, true
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/dolthub/go-mysql-server/sql/expression"
 	"github.com/dolthub/go-mysql-server/sql/expression/function/aggregation"
 	"github.com/dolthub/go-mysql-server/sql/plan"
+	"github.com/dolthub/go-mysql-server/sql/transform"
 	"github.com/dolthub/go-mysql-server/sql/types"
 
 	"millrace/internal/column"
@@ -30,20 +31,26 @@ func absorbGroupBy(g *plan.GroupBy, with compiler) (*Scan, bool) {
 	c := s.copy()
 	c.outputs = nil
 	c.exprs = g.SelectDeps
-	c.schema = slices.Clone(g.Schema(ctx))
+	c.schema = g.Schema(ctx)
 	for _, e := range g.GroupByExprs {
 		k, ok := with.compile(e)
 		if !ok || !groupable(k) {
 			return nil, false
 		}
 		c.keys = append(c.keys, k)
+		if alias, ok := e.(*expression.Alias); ok {
+			e = alias.Child
+		}
 		c.keyTexts = append(c.keyTexts, e.String())
 	}
-	for i, e := range g.SelectDeps {
+	for _, e := range g.SelectDeps {
 		o := output{aggregate: true}
 		if key := keyOf(g, e); key >= 0 {
 			o.kernel, o.result = c.keys[key], key
 		} else if a, ok := with.aggregate(e); ok {
+			o.kernel, o.result = kernel{typ: a.typ, nullable: true}, len(c.keys)+len(c.aggregates)
+			c.aggregates = append(c.aggregates, a)
+		} else if a, ok := with.representative(g, e); ok {
 			o.kernel, o.result = kernel{typ: a.typ, nullable: true}, len(c.keys)+len(c.aggregates)
 			c.aggregates = append(c.aggregates, a)
 		} else {
@@ -53,11 +60,6 @@ func absorbGroupBy(g *plan.GroupBy, with compiler) (*Scan, bool) {
 			o.id = e.Id()
 		}
 		c.outputs = append(c.outputs, o)
-		if key := keyOf(g, e); key >= 0 && o.nullable {
-			col := *c.schema[i]
-			col.Nullable = true
-			c.schema[i] = &col
-		}
 	}
 	return c, true
 }
@@ -90,6 +92,33 @@ func keyOf(g *plan.GroupBy, e sql.Expression) int {
 		_, isField := key.(*expression.GetField)
 		return !isField && key.String() == e.String()
 	})
+}
+
+// representative handles SELECT f(x) … GROUP BY f(x). The engine keeps x of some row of the group and computes f(x) from it above; any row
+// will do, as all have the same f(x), so the least x does. That would not hold for f(x, y), where x and y must be of one row.
+func (c compiler) representative(g *plan.GroupBy, e sql.Expression) (aggregate, bool) {
+	dep, ok := e.(*expression.GetField)
+	if !ok {
+		return aggregate{}, false
+	}
+	used := false
+	for _, key := range g.GroupByExprs {
+		fields := map[sql.ColumnId]bool{}
+		transform.InspectExpr(c.ctx, key, func(_ *sql.Context, e sql.Expression) bool {
+			if f, ok := e.(*expression.GetField); ok {
+				fields[f.Id()] = true
+			}
+			return false
+		})
+		if len(fields) > 1 {
+			return aggregate{}, false
+		}
+		used = used || dep.Id() != 0 && fields[dep.Id()]
+	}
+	if !used {
+		return aggregate{}, false
+	}
+	return c.extreme("any "+e.String(), ops.Min, e)
 }
 
 func (c compiler) aggregate(e sql.Expression) (aggregate, bool) {

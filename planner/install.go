@@ -11,8 +11,11 @@ import (
 	"github.com/dolthub/go-mysql-server/sql/types"
 )
 
-// ruleID is the id of our rule, out of the way of the engine's.
-const ruleID analyzer.RuleId = 9001
+// The ids of our rules, out of the way of the engine's.
+const (
+	pushdownRule    analyzer.RuleId = 9001
+	nullabilityRule analyzer.RuleId = 9002
+)
 
 // pushdownVariable is the system variable that turns the rule off.
 const pushdownVariable = "pushdown"
@@ -23,17 +26,20 @@ type Options struct {
 	MemoryBytes int64
 }
 
-// Install adds the planner to an analyzer that is fully configured, after all of its batches. Call it once for each analyzer.
+// Install adds the planner's rules to an analyzer that is fully configured: pushdown comes after all of the engine's. Call it once for each analyzer.
 func Install(a *analyzer.Analyzer) { InstallWith(a, Options{}) }
 
 // InstallWith is Install with options.
 func InstallWith(a *analyzer.Analyzer, o Options) {
 	RegisterVariables()
-	a.Batches = append(a.Batches, &analyzer.Batch{
-		Desc:       "millrace",
-		Iterations: 1,
-		Rules:      []analyzer.Rule{{Id: ruleID, Apply: o.apply}},
-	})
+	batch := func(name string, rule analyzer.Rule) *analyzer.Batch {
+		return &analyzer.Batch{Desc: name, Iterations: 1, Rules: []analyzer.Rule{rule}}
+	}
+	a.Batches = slices.Concat(
+		[]*analyzer.Batch{batch("nullability", analyzer.Rule{Id: nullabilityRule, Apply: correctNullability})},
+		a.Batches,
+		[]*analyzer.Batch{batch("pushdown", analyzer.Rule{Id: pushdownRule, Apply: o.apply})},
+	)
 }
 
 // Functions are the engine's functions that the planner replaces by correct ones. The database provider must offer them, before the

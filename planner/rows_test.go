@@ -260,3 +260,33 @@ func TestSumIsExact(t *testing.T) {
 		t.Errorf("windows: got\n%s", strings.Join(got, "\n"))
 	}
 }
+
+// TestNullableColumnsAreSaidToBe: the engine takes every column of a table function for NOT NULL.
+func TestNullableColumnsAreSaidToBe(t *testing.T) {
+	e := newTestEngine(t, generate(13, 20))
+	for _, on := range []string{"on", "off"} {
+		e.pushdown(on)
+		for _, c := range []struct{ query, want string }{
+			{"SELECT `key`, topic, `timestamp`, `offset`, length(`value`) FROM records()", "NULL, NOT NULL, NULL, NOT NULL, NULL"},
+			{"SELECT `key`, `offset` FROM v", "NULL, NOT NULL"},
+			{"SELECT MAX(`value`), SUM(`offset`), COUNT(*) FROM records()", "NULL, NULL, NOT NULL"},
+			{"SELECT `key` AS k, COUNT(*) FROM records() GROUP BY `key`", "NULL, NOT NULL"},
+			{"SELECT concat(`key`, 'x'), `value` FROM (SELECT * FROM records()) d", "NULL, NULL"},
+		} {
+			schema, iter, err := e.open(c.query)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := iter.Close(e.ctx); err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, col := range schema {
+				got = append(got, map[bool]string{true: "NULL", false: "NOT NULL"}[col.Nullable])
+			}
+			if strings.Join(got, ", ") != c.want {
+				t.Errorf("pushdown %s: %s: got %v", on, c.query, got)
+			}
+		}
+	}
+}

@@ -1,0 +1,57 @@
+package planner
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestStatementsAgree runs scripts that change tables from scans, with and without pushdown, and compares what the last statement shows.
+func TestStatementsAgree(t *testing.T) {
+	for _, script := range []string{
+		"CREATE TABLE t AS SELECT topic, COUNT(*) AS c FROM records() GROUP BY topic; SELECT * FROM t ORDER BY topic",
+		"CREATE TABLE t AS SELECT `key`, `offset` AS o FROM records() WHERE `partition` = 1 AND `offset` < 9; SELECT * FROM t ORDER BY o, `key`",
+		"INSERT INTO numbers SELECT 1000 + `offset`, topic FROM records() WHERE topic = 'a' AND `partition` = 0 AND `offset` BETWEEN 2 AND 6; SELECT * FROM numbers ORDER BY n",
+		"INSERT INTO numbers SELECT MAX(`offset`) + 100, 'x' FROM records(); SELECT * FROM numbers ORDER BY n",
+		"INSERT INTO numbers (s, n) SELECT topic, `offset` + 500 FROM (SELECT DISTINCT topic, `offset` FROM records() WHERE topic = 'b') d; SELECT * FROM numbers ORDER BY n",
+		"INSERT INTO numbers VALUES ((SELECT COUNT(*) FROM records() WHERE `partition` = 2) + 1000, 'c'); SELECT * FROM numbers ORDER BY n",
+		"DELETE FROM numbers WHERE n IN (SELECT `offset` FROM records() WHERE `partition` = 1); SELECT * FROM numbers ORDER BY n",
+		"UPDATE numbers SET s = (SELECT MAX(topic) FROM records() WHERE `offset` = n); SELECT * FROM numbers ORDER BY n",
+		"PREPARE p FROM 'SELECT COUNT(*) FROM records() WHERE `partition` = ? AND `offset` > ? AND topic = ?'; SET @p = 1, @o = 3, @t = 'a'; EXECUTE p USING @p, @o, @t",
+		"SET @p = 1; SELECT COUNT(*) FROM records() WHERE `partition` = @p",
+		"WITH RECURSIVE r AS (SELECT 0 AS i UNION ALL SELECT i + 1 FROM r WHERE i < (SELECT MAX(`partition`) FROM records())) SELECT i, (SELECT COUNT(*) FROM records() WHERE `partition` = i) FROM r ORDER BY i",
+		"CREATE VIEW w AS SELECT topic, COUNT(*) AS c, SUM(`offset`) AS s FROM records() GROUP BY topic; SELECT * FROM w WHERE topic = 'a'",
+		"CREATE VIEW w AS SELECT * FROM v WHERE len > 2; SELECT COUNT(*), MAX(len), MIN(`offset`) FROM w WHERE `partition` = 1",
+		"CREATE PROCEDURE p(x INT) SELECT COUNT(*) FROM records() WHERE `partition` = x AND `offset` > 2; CALL p(1); CALL p(2)",
+		"SELECT j.x, COUNT(*) FROM records(), JSON_TABLE('[1,2]', '$[*]' COLUMNS (x INT PATH '$')) j WHERE `partition` = j.x GROUP BY j.x ORDER BY j.x",
+		"SELECT COUNT(*) FROM records() a, records() b WHERE a.`partition` = 0 AND b.`partition` = 1 AND a.topic = b.topic AND a.`offset` < b.`offset`",
+		"SELECT `offset` FROM records() WHERE topic = 'a' EXCEPT SELECT `offset` FROM records() WHERE topic = 'b' ORDER BY 1",
+		"SELECT topic FROM records() INTERSECT SELECT s FROM numbers ORDER BY 1",
+		"SELECT r.topic, q.n FROM records() r LEFT JOIN (SELECT n FROM numbers WHERE n > 1) q ON q.n = r.`offset` WHERE r.`partition` = 0 ORDER BY r.topic, r.`offset`, q.n",
+		"SELECT (SELECT topic FROM records() WHERE `offset` = 3 AND `partition` = 1 ORDER BY topic LIMIT 1), (SELECT COUNT(*) FROM v)",
+		"SELECT n, (SELECT COUNT(*) FROM (SELECT `offset` AS o FROM records() WHERE `partition` = 1) d WHERE d.o > n) FROM numbers ORDER BY n",
+		"SELECT n, (SELECT SUM(c) FROM (SELECT topic, COUNT(*) AS c FROM records() WHERE `offset` > n GROUP BY topic) d) FROM numbers ORDER BY n",
+		"SELECT n, (SELECT GROUP_CONCAT(DISTINCT len ORDER BY len) FROM v WHERE `partition` = 1 AND len > n) FROM numbers ORDER BY n",
+		"SELECT o.n FROM numbers o WHERE EXISTS (SELECT 1 FROM records() r WHERE r.`offset` = o.n AND EXISTS (SELECT 1 FROM v WHERE v.`offset` = r.`offset` AND v.len > o.n)) ORDER BY o.n",
+		"SELECT n, l.o, m.c FROM numbers, LATERAL (SELECT MIN(`offset`) AS o FROM records() WHERE `offset` > n) l, LATERAL (SELECT COUNT(*) AS c FROM records() WHERE `offset` = l.o AND `partition` = 0) m ORDER BY n",
+	} {
+		var results [2][]string
+		for i, on := range []string{"off", "on"} {
+			e := newTestEngine(t, generate(21, 200))
+			e.pushdown(on)
+			for _, statement := range strings.Split(script, "; ") {
+				rows, err := e.query(statement)
+				if err != nil {
+					t.Fatalf("pushdown %s: %s: %v", on, statement, err)
+				}
+				results[i] = rows
+			}
+		}
+		if len(results[0]) == 0 {
+			t.Errorf("%s: shows nothing", script)
+		}
+		if !slices.Equal(results[0], results[1]) {
+			t.Errorf("%s\nby the engine\n%s\npushed down\n%s", script, strings.Join(results[0], "\n"), strings.Join(results[1], "\n"))
+		}
+	}
+}

@@ -28,7 +28,7 @@ These come on top of the functions of MySQL 8. Unless said otherwise the result 
 
 The types are STRING, TINYINT, SMALLINT, INT, BIGINT, FLOAT, DOUBLE, DECIMAL(p,s), BOOLEAN, TIMESTAMP, TIMESTAMP_NTZ, DATE, BINARY and JSON (or VARIANT).
 
-* Numbers in text may have a fraction or an exponent; into an integer type they must be whole (` + "`'1e3'::INT`" + ` is 1000, ` + "`'1.5'::INT`" + ` an error). A number, in contrast to text, loses its fraction. DECIMAL rounds half away from zero. Nothing passes through floating point on the way.
+* Numbers in text may have a fraction or an exponent; into an integer type they must be whole (` + "`'1e3'::INT`" + ` is 1000, ` + "`'1.5'::INT`" + ` an error). A number, in contrast to text, loses its fraction on the way to one. DECIMAL rounds half away from zero. Only DOUBLE and FLOAT pass through floating point.
 * BOOLEAN reads true, t, yes, y, 1 and false, f, no, n, 0. Booleans show as 1 and 0, and are true and false as STRING.
 * TIMESTAMP and DATE read ` + "`2026-03-01T12:34:56.789Z`, `2026-3-1 12:34`, `2026-03-01`, `2026-03`, `2026-03-01 12:34:56 Europe/Berlin`" + ` and the like. Without a zone the time is UTC. All times show in UTC. A number becomes a TIMESTAMP as seconds since 1970 and back.
 * BINARY becomes STRING as UTF-8, with U+FFFD for each sequence that is not. BINARY has no other casts but to JSON.

@@ -49,7 +49,7 @@ var table = []Function{
 		Name: "to_timestamp", Group: groupTime,
 		Args: "(x [, format STRING])", Returns: "TIMESTAMP",
 		Doc: "Without a format the same as `x::TIMESTAMP`: text is read as a date with an optional time and zone (UTC when there is none), a number as seconds since 1970. " +
-			"A format has the letters below. A value that does not fit, or a format that cannot be read, is an error.",
+			"A format has the letters above. A value that does not fit, or a format that cannot be read, is an error.",
 		Example: "to_timestamp('31.12.2025 23:59', 'dd.MM.yyyy HH:mm')", Result: "2025-12-31 23:59:00",
 		least: 1, most: 2, build: buildToTimestamp(false),
 	},

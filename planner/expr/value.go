@@ -351,6 +351,13 @@ func (c *Cast) json(ctx context.Context, j sql.JSONWrapper) (any, error) {
 		return c.seconds(text)
 	case c.to.Kind == Boolean:
 		return truth(convert.CompareDecimal(text, []byte{'0'}) != 0), nil
+	case c.to.Kind >= TinyInt && c.to.Kind <= BigInt:
+		// A number, not text: the fraction is cut off. Written in full there is no exponent left.
+		full, fault := convert.AppendDecimal(nil, text, convert.MaxPrecision, convert.MaxScale)
+		if fault != convert.OK {
+			return c.failed(fault, text)
+		}
+		return c.decimal(full)
 	default:
 		return c.text(text)
 	}

@@ -29,6 +29,8 @@ type Env struct {
 	ArgsEnv
 	// Pool holds the connections. It outlives the nodes.
 	Pool *kafka.Pool
+	// Observe, when not nil, is given each source that a call opens and gives the one to use instead: the server counts what scans read.
+	Observe func(ctx *sql.Context, src scan.Source) scan.Source
 }
 
 // Node is a call of read_kafka in a plan. It is immutable.
@@ -233,7 +235,11 @@ func (n *Node) Open(ctx *sql.Context, req scan.Request) (scan.Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	return cluster.Plan(ctx, args.Spec, req)
+	src, err := cluster.Plan(ctx, args.Spec, req)
+	if err != nil || n.env.Observe == nil {
+		return src, err
+	}
+	return n.env.Observe(ctx, src), nil
 }
 
 // Describe implements planner.Table.

@@ -56,6 +56,7 @@ func (c *connection) authenticate(facts *Conn, plugin string, response []byte) e
 	}
 	if !ok || !known || account.Locked || account.Allowed != nil && !account.Allowed(facts.TLS) {
 		c.server.logins.failed(c.host)
+		c.server.cfg.Log.Info("access denied", "connection", c.id, "user", facts.User, "host", facts.Host)
 		using := "NO"
 		if hasPassword {
 			using = "YES"

@@ -208,3 +208,38 @@ func TestAnyCompressionLevelIsAccepted(t *testing.T) {
 		}
 	}
 }
+
+// faulty is a socket whose reading panics, as a decompressor with a fault would.
+type faulty struct {
+	sink
+	reads int
+}
+
+func (f *faulty) Read([]byte) (int, error) {
+	if f.reads++; f.reads > 1 {
+		return 0, io.EOF
+	}
+	panic("fault of a decompressor")
+}
+
+func TestPanicsOutsideOfCommandsEndOnlyTheConnection(t *testing.T) {
+	var out bytes.Buffer
+	c := newConnection(quietServer(), &faulty{sink: sink{out: &out}}, 1)
+	c.capabilities = capProtocol41
+	c.session = &fake{server: newFakeServer()}
+	c.serveCommands()
+	c.close()
+	if !strings.Contains(out.String(), "#HY000packet cannot be read") {
+		t.Errorf("%q", out.String())
+	}
+	c = newConnection(quietServer(), sink{out: io.Discard}, 2)
+	c.w.compress = &deflater{} // without an encoder it panics
+	err := c.w.packet(func(b []byte) []byte { return append(b, make([]byte, 100)...) })
+	if err == nil {
+		err = c.w.flush()
+	}
+	if err == nil || !strings.Contains(err.Error(), "panic while compressing") {
+		t.Error(err)
+	}
+	c.w.close()
+}

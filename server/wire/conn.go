@@ -2,14 +2,12 @@ package wire
 
 import (
 	"bufio"
-	"context"
 	"crypto/tls"
 	"errors"
 	"io"
 	"net"
 	"net/netip"
 	"runtime/debug"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -65,19 +63,6 @@ type connection struct {
 	run running
 }
 
-// running is the state of the command under way, shared with those who may end it.
-type running struct {
-	mu sync.Mutex
-	// cancel is nil between commands.
-	cancel context.CancelCauseFunc
-	// rows is true once the command has sent column definitions.
-	rows bool
-	// gone is true when the client has disconnected or said that it will.
-	gone bool
-	// ending is set when the connection must not run another command.
-	ending bool
-}
-
 func newConnection(s *Server, nc net.Conn, id uint32) *connection {
 	c := &connection{server: s, id: id, raw: nc, nc: nc, host: hostOf(nc.RemoteAddr()), stmts: map[uint32]*Stmt{}}
 	c.w = newWriter(nc, s.cfg.LoginTimeout)
@@ -104,6 +89,11 @@ func hostOf(a net.Addr) string {
 // serve runs the connection from greeting to end.
 func (c *connection) serve() {
 	defer c.close()
+	defer func() {
+		if p := recover(); p != nil { // commands have their own: this one is for faults of this package
+			c.server.cfg.Log.Error("panic in a connection", "connection", c.id, "panic", p, "stack", string(debug.Stack()))
+		}
+	}()
 	if c.start() {
 		c.serveCommands()
 	}
@@ -118,7 +108,7 @@ func (c *connection) serveCommands() {
 	}()
 	defer func() {
 		close(in.quit)
-		_ = c.raw.Close() // the reader waits for bytes or for quit
+		c.hangUp() // the reader waits for bytes or for quit
 		<-done
 		if c.inflate != nil {
 			c.inflate.close()
@@ -174,7 +164,16 @@ func (c *connection) close() {
 			c.server.cfg.Log.Warn("closing the compressor failed", "connection", c.id, "error", err)
 		}
 	}
-	_ = c.nc.Close() // often closed already
+	c.hangUp()
+}
+
+// hangUp closes the socket. TLS says goodbye first, unless the client does not read anyway.
+func (c *connection) hangUp() {
+	if c.w.flush() == nil {
+		_ = c.nc.Close() // often closed already
+	} else {
+		_ = c.raw.Close()
+	}
 }
 
 // endSession closes the prepared statements and the session; a panic there must not take the process down.
@@ -201,7 +200,7 @@ func (c *connection) closeStatements(s Session) {
 // pipelined commands wait their turn here.
 func (c *connection) readAhead(in *inbox) {
 	for {
-		p := c.reader.next()
+		p := c.readPayload()
 		_, refused := sqlerr.As(p.err)
 		// An answer to a challenge may begin with the byte of COM_QUIT, but is longer.
 		if p.err != nil && !refused || len(p.data) == 1 && p.data[0] == comQuit {
@@ -211,6 +210,17 @@ func (c *connection) readAhead(in *inbox) {
 			return
 		}
 	}
+}
+
+// readPayload turns a panic, which could only be one of a decompressor, into the error of a packet that cannot be read.
+func (c *connection) readPayload() (p payload) {
+	defer func() {
+		if r := recover(); r != nil {
+			c.server.cfg.Log.Error("panic while reading a packet", "connection", c.id, "panic", r, "stack", string(debug.Stack()))
+			p = payload{err: sqlerr.New(sqlerr.Malformed, "packet cannot be read")}
+		}
+	}()
+	return c.reader.next()
 }
 
 func (c *connection) loop(in *inbox) {
@@ -256,85 +266,6 @@ func (c *connection) serveCommand(data []byte) bool {
 		err = c.w.flush()
 	}
 	return c.finish() && err == nil
-}
-
-// begin makes the context of a command.
-func (c *connection) begin() (context.Context, bool) {
-	r := &c.run
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.ending {
-		return nil, false
-	}
-	ctx, cancel := context.WithCancelCause(context.Background())
-	r.cancel, r.rows = cancel, false
-	return ctx, true
-}
-
-// finish ends the context and reports whether another command may follow.
-func (c *connection) finish() bool {
-	r := &c.run
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.cancel(nil)
-	r.cancel = nil
-	return !r.ending
-}
-
-// returnsRows is called when a statement sends column definitions: from here on it ends when the client goes.
-func (c *connection) returnsRows() error {
-	r := &c.run
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.rows = true
-	if r.gone && r.cancel != nil {
-		r.cancel(ErrClientGone)
-		return ErrClientGone
-	}
-	return nil
-}
-
-func (c *connection) peerGone() {
-	r := &c.run
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.gone = true
-	if r.rows && r.cancel != nil {
-		r.cancel(ErrClientGone)
-	}
-}
-
-func (c *connection) interrupt(cause error) {
-	r := &c.run
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.cancel != nil {
-		r.cancel(cause)
-	}
-}
-
-// kill ends the connection at once.
-func (c *connection) kill() {
-	c.run.mu.Lock()
-	c.run.ending = true
-	c.run.mu.Unlock()
-	c.interrupt(ErrKilled)
-	_ = c.raw.Close() // unblocks reads and writes; there is nobody left to tell about an error
-}
-
-// stop ends the connection for a shutdown: at once between commands, else by cancelling the command, whose client still gets the error
-// if it reads.
-func (c *connection) stop() {
-	r := &c.run
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.ending = true
-	if r.cancel == nil {
-		_ = c.raw.Close() // unblocks reads; the connection ends either way
-		return
-	}
-	r.cancel(ErrShutdown)
-	c.w.hasten()
 }
 
 // linger lets the client read the last error. Closing a socket with unread bytes resets the connection, which can overtake what was

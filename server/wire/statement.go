@@ -87,28 +87,50 @@ func (c *connection) execute(ctx context.Context, body []byte) error {
 	if long.err != nil {
 		return c.fail(long.err)
 	}
-	block := paramSet{n: st.Params, types: st.types, long: long.values}
-	if flags&attributeCount != 0 && c.capabilities&capQueryAttributes != 0 {
-		n := k.lenenc()
-		if k.bad || n > maxParams || int(n) < st.Params {
-			return c.fail(errMalformed)
-		}
-		block.n, block.named = int(n), true
+	values, types, err := c.parameters(k, st, flags&attributeCount != 0, long.values)
+	if err != nil {
+		return c.fail(errorFor(ctx, err))
 	}
-	var values []Attribute
-	if block.n > 0 {
-		var err error
-		if values, st.types, err = block.decode(&k); err != nil {
-			st.types = block.types
-			return c.fail(errorFor(ctx, err))
-		}
-	}
+	st.types = types
 	args := make([]Param, st.Params)
 	for i := range args {
 		args[i] = values[i].Param
 	}
 	r := &Results{c: c, binary: true, attributes: values[st.Params:]}
 	return c.conclude(ctx, r, "", c.session.Execute(ctx, st, args, r))
+}
+
+// parameters reads the values of an execution: those of the statement first, then query attributes. On an error the remembered types stay.
+//
+// A client that speaks query attributes puts their count and the names in only when it sets a flag. mysql-connector-python leaves the flag
+// out when it has no attributes to send and writes count and names all the same, which MySQL understands; so a block that does not fit
+// without them is read with them.
+func (c *connection) parameters(k cursor, st *Stmt, counted bool, long map[uint16][]byte) ([]Attribute, []byte, error) {
+	read := func(k cursor, counted bool) ([]Attribute, []byte, bool, error) {
+		block := paramSet{n: st.Params, types: st.types, long: long}
+		if counted {
+			n := k.lenenc()
+			if k.bad || n > maxParams || int(n) < st.Params {
+				return nil, nil, false, errMalformed
+			}
+			block.n, block.named = int(n), true
+		}
+		if block.n == 0 {
+			return nil, block.types, true, nil
+		}
+		values, types, err := block.decode(&k)
+		return values, types, len(k.b) == 0, err
+	}
+	if c.capabilities&capQueryAttributes == 0 {
+		counted = false
+	}
+	values, types, whole, err := read(k, counted)
+	if (err != nil || !whole) && !counted && c.capabilities&capQueryAttributes != 0 {
+		if v, t, whole, err := read(k, true); err == nil && whole {
+			return v, t, nil
+		}
+	}
+	return values, types, err
 }
 
 // longData collects a part of a parameter. There is no answer, whatever happens.

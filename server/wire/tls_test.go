@@ -7,9 +7,11 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
+	"io"
 	"math/big"
 	"net"
 	"sync"
+	"testing"
 	"time"
 )
 
@@ -61,4 +63,22 @@ func issue(name string, caKey *ecdsa.PrivateKey, ca *x509.Certificate) (*ecdsa.P
 func serverTLS() *tls.Config {
 	a := testAuthority()
 	return &tls.Config{Certificates: []tls.Certificate{a.server}, ClientCAs: a.pool, ClientAuth: tls.VerifyClientCertIfGiven}
+}
+
+// A client can tell the end of a connection from one that was cut.
+func TestTLSConnectionsEndWithANotice(t *testing.T) {
+	s := start(t, func(c *Config) { c.TLS = serverTLS() })
+	r := connect(t, s)
+	r.caps = rawCaps | capTLS
+	packet := r.loginPacket("root", PluginNative, nil, "")
+	r.write(packet[:sslRequest])
+	r.nc = tls.Client(r.nc, &tls.Config{InsecureSkipVerify: true})
+	r.reader.src = r.nc
+	r.write(packet)
+	r.wantOK()
+	r.ping()
+	r.command(comQuit)
+	if p := r.reader.next(); p.err != io.EOF {
+		t.Errorf("%q, %v", p.data, p.err)
+	}
 }

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"fmt"
 	"net"
 	"sync"
 	"sync/atomic"
@@ -156,13 +157,7 @@ func (w *writer) send() {
 	}
 	w.flushes++
 	if w.err == nil && !w.closed {
-		var err error
-		if w.compress != nil {
-			err = w.compress.write(w.buf, w.write)
-		} else {
-			err = w.write(w.buf)
-		}
-		if err != nil {
+		if err := w.transmit(); err != nil {
 			w.err = err
 			if w.failed != nil {
 				w.failed(err)
@@ -173,6 +168,19 @@ func (w *writer) send() {
 		w.buf = nil
 	}
 	w.buf = w.buf[:0]
+}
+
+// transmit may run on the timer's goroutine, where a panic of a compressor would end the process.
+func (w *writer) transmit() (err error) {
+	if w.compress == nil {
+		return w.write(w.buf)
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic while compressing: %v", p)
+		}
+	}()
+	return w.compress.write(w.buf, w.write)
 }
 
 // write gives each chunk its own deadline: what counts is that the client reads on, not how long it takes for the whole.

@@ -50,6 +50,8 @@ func (c Config) connectError(addr string, err error, silent bool) *sqlerr.Error 
 	unencrypted := "The broker's listener may not be encrypted: check 'kafka.security.protocol' (now %s) and the port."
 	encrypted := "The broker's listener may want TLS or SASL: check 'kafka.security.protocol' (now %s) and the port."
 	switch {
+	case errors.Is(err, kgo.ErrClientClosed):
+		return errPoolClosed
 	case errors.As(err, &refused):
 		return sqlerr.New(sqlerr.KafkaHostRefused, "broker '%s' (%s) may not be connected to: %w", refused.hostPort, refused.ip, refused.err).
 			WithHint("An administrator decides which hosts are allowed, by --allow-hosts.")

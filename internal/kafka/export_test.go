@@ -12,9 +12,9 @@ import (
 type Parser struct{ p *parser }
 
 // NewParser makes a parser of records of partition 3 of topic "t" that pushes fields into sink.
-func NewParser(fields []scan.Field, iso Isolation, cfg Config, bounds scan.Bounds, sink scan.Sink) Parser {
+func NewParser(fields []scan.Field, cfg Config, bounds scan.Bounds, sink scan.Sink) Parser {
 	cfg = cfg.withDefaults()
-	return Parser{newParser(fields, []byte("t"), iso, &cfg, bounds, sink)}
+	return Parser{newParser(fields, []byte("t"), &cfg, bounds, sink)}
 }
 
 // Parse parses in and pushes what it gathered. It gives the position after it.

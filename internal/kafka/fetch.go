@@ -32,7 +32,7 @@ type call struct {
 // fetch sends a request for asks, which have one leader. The goroutine that waits for the answer ends when the answer or ctx's end comes; whoever
 // calls fetch waits for done.
 func (l *lane) fetch(ctx context.Context, asks ...ask) *call {
-	c := &call{asks: asks, broker: asks[0].leads().id, done: make(chan struct{})}
+	c := &call{asks: asks, broker: asks[0].source(), done: make(chan struct{})}
 	req := l.request(asks)
 	l.src.stats.requests.Add(1)
 	go func() {
@@ -56,6 +56,9 @@ func (l *lane) request(asks []ask) *kmsg.FetchRequest {
 	req.MinBytes = cfg.FetchMinBytes
 	req.IsolationLevel = int8(l.src.spec.Isolation)
 	req.SessionID, req.SessionEpoch = 0, -1 // no fetch session
+	if len(asks) == 1 && asks[0].wantsNear() {
+		req.Rack = cfg.Rack // the leader may then name a follower in it
+	}
 	req.Topics = make([]kmsg.FetchRequestTopic, 0, 1)
 	// What bounds an answer is the sum of its partitions' bounds. The bound of the whole is left wide: a broker that reaches it in the midst of a
 	// partition may leave out which transactions were aborted (kfake does).

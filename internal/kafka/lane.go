@@ -15,20 +15,13 @@ import (
 // lane reads splits one after the other, with a client and a Sink of its own. One goroutine runs it; a second one waits for the fetch ahead.
 type lane struct {
 	src    *source
-	number int
 	sink   scan.Sink
 	parser *parser
 	client *client // nil until there is work
-	size   int32   // of fetches, as learned on the task before
-
-	fetched, offsets float64 // bytes and offsets so far
 }
 
-func newLane(s *source, number int, sink scan.Sink) *lane {
-	return &lane{
-		src: s, number: number, sink: sink,
-		parser: newParser(s.req.Fields, s.names, s.spec.Isolation, &s.cfg, s.req.Bounds, sink),
-	}
+func newLane(s *source, sink scan.Sink) *lane {
+	return &lane{src: s, sink: sink, parser: newParser(s.req.Fields, s.names, &s.cfg, s.req.Bounds, sink)}
 }
 
 func (l *lane) close() {
@@ -83,7 +76,7 @@ func (l *lane) connect(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, l.src.cfg.ConnectTimeout)
 	defer cancel()
-	return l.client.connect(ctx, l.src.cfg)
+	return l.client.connect(ctx, l.src.cfg, false)
 }
 
 // perOffset is the number of bytes that an offset took so far in this scan.
@@ -122,7 +115,7 @@ func (l *lane) read(ctx context.Context, t *task) error {
 		s       = l.src
 		next    = t.next
 		pace    = newPace(&s.cfg, s.req.Limit)
-		trouble = trouble{lane: l, task: t}
+		failed  = trouble{lane: l, task: t}
 		empties = 0 // answers in a row that prove a gap up to the end
 		worked  time.Duration
 	)
@@ -147,13 +140,13 @@ func (l *lane) read(ctx context.Context, t *task) error {
 			err = kerr.ErrorForCode(call.resp.ErrorCode)
 		}
 		if err != nil {
-			if err := trouble.request(ctx, call.broker, next, err); err != nil {
+			if err := failed.request(ctx, call.broker, next, err); err != nil {
 				return err
 			}
 			continue
 		}
 		if p.ErrorCode != 0 {
-			if next, err = trouble.code(ctx, call.broker, next, p); err != nil {
+			if next, err = failed.code(ctx, call.broker, next, p); err != nil {
 				return err
 			}
 			continue
@@ -165,26 +158,27 @@ func (l *lane) read(ctx context.Context, t *task) error {
 		s.stats.fetched.Add(int64(len(p.RecordBatches)))
 		if to == next {
 			switch bound := logEnd(p, s.spec.Isolation); {
+			case t.redirect(p.PreferredReadReplica, call.broker):
 			case len(p.RecordBatches) > 0:
-				if !pace.grow() || trouble.stuck() {
+				if !pace.grow() || failed.stuck() {
 					return sqlerr.New(sqlerr.KafkaCorrupt, "partition %d of topic '%s' at offset %d: the broker's answer of %d bytes holds no batch at or after the offset",
 						t.number, t.topic.name, next, len(p.RecordBatches))
 				}
 			case bound >= end && call.resp.ThrottleMillis == 0:
 				t.touch(next)
 				if empties++; empties == 2 { // compaction left nothing up to the end
-					l.passed(t, next, end)
+					l.passed(next, end)
 					return nil
 				}
 			case bound < end:
-				if next, err = trouble.short(ctx, next, end, bound); err != nil {
+				if next, err = failed.short(ctx, next, end, bound); err != nil {
 					return err
 				}
 			}
 			continue
 		}
 		empties = 0
-		trouble.reset()
+		failed.reset()
 		t.touch(next)
 		end = t.claim(to)
 		pace.observe(len(p.RecordBatches), waited, worked)
@@ -224,12 +218,12 @@ func (l *lane) parse(ctx context.Context, t *task, p *kmsg.FetchResponseTopicPar
 			return err
 		}
 	}
-	l.passed(t, from, to)
+	l.passed(from, to)
 	return nil
 }
 
 // passed notes that the offsets [from, to) need no more reading.
-func (l *lane) passed(_ *task, from, to int64) {
+func (l *lane) passed(from, to int64) {
 	c, p := &l.src.stats, &l.parser.stats
 	c.offsetsDone.Add(to - from)
 	c.records.Add(p.records)

@@ -245,7 +245,7 @@ func (c *Cluster) permanent(err error) error {
 		return nil
 	}
 	switch e := c.cfg.connectError("", err, false); e.Kind {
-	case sqlerr.KafkaHostRefused, sqlerr.KafkaTLS, sqlerr.KafkaNotAuthorized:
+	case sqlerr.ServerGone, sqlerr.KafkaHostRefused, sqlerr.KafkaTLS, sqlerr.KafkaNotAuthorized:
 		return e
 	case sqlerr.KafkaAuth:
 		if errors.As(err, &ke) || errors.As(err, new(*dialError)) { // not a mere EOF, which a restarting broker gives too

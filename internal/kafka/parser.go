@@ -48,7 +48,6 @@ type place struct {
 type parser struct {
 	sink      scan.Sink
 	topics    []byte // names of all topics, for the views of the topic column
-	iso       Isolation
 	skipCRC   bool
 	minTime   int64 // batches whose newest record is older are skipped
 	hasMin    bool
@@ -138,9 +137,9 @@ func (n *nulls) bitmap() []uint64 {
 	return n.valid
 }
 
-func newParser(fields []scan.Field, topics []byte, iso Isolation, cfg *Config, bounds scan.Bounds, sink scan.Sink) *parser {
+func newParser(fields []scan.Field, topics []byte, cfg *Config, bounds scan.Bounds, sink scan.Sink) *parser {
 	p := &parser{
-		sink: sink, topics: topics, iso: iso, skipCRC: cfg.SkipCRC, minTime: bounds.MinTimestamp, hasMin: bounds.HasMinTimestamp,
+		sink: sink, topics: topics, skipCRC: cfg.SkipCRC, minTime: bounds.MinTimestamp, hasMin: bounds.HasMinTimestamp,
 		codecs: codecs{limit: int(cfg.MaxBatchBytes)}, fields: fields, most: maxRows,
 	}
 	for _, f := range fields {

@@ -25,7 +25,7 @@ func parsed(t testing.TB, in []byte, from, to int64, cfg kafka.Config, fields []
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := kafka.NewParser(fields, kafka.ReadUncommitted, cfg, scan.Bounds{}, sink)
+	p := kafka.NewParser(fields, cfg, scan.Bounds{}, sink)
 	defer p.Close()
 	_, err = p.Parse(in, from, to, nil)
 	return col.All(), err
@@ -216,7 +216,7 @@ func TestDecompressionIsBounded(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			p := kafka.NewParser([]scan.Field{scan.ValueLength}, kafka.ReadUncommitted, kafka.Config{MaxBatchBytes: 1 << 20}, scan.Bounds{}, sink)
+			p := kafka.NewParser([]scan.Field{scan.ValueLength}, kafka.Config{MaxBatchBytes: 1 << 20}, scan.Bounds{}, sink)
 			defer p.Close()
 			if _, err := p.Parse(bomb, 0, 1, nil); !kafka.IsTooLarge(err) {
 				t.Fatalf("%d bytes that decompress to 64 MiB, 1 MiB allowed: %v", len(bomb), err)
@@ -269,7 +269,7 @@ func BenchmarkParse(b *testing.B) {
 		for _, q := range queries {
 			b.Run(name+"/"+q.name, func(b *testing.B) {
 				sink := &discard{}
-				p := kafka.NewParser(q.fields, kafka.ReadCommitted, kafka.Config{}, scan.Bounds{}, sink)
+				p := kafka.NewParser(q.fields, kafka.Config{}, scan.Bounds{}, sink)
 				defer p.Close()
 				for b.Loop() {
 					if _, err := p.Parse(in, 0, 1<<40, nil); err != nil {
@@ -299,7 +299,7 @@ func BenchmarkParse(b *testing.B) {
 func TestParsingAllocatesNothingPerRecord(t *testing.T) {
 	for codec, name := range testkit.CodecNames {
 		in := benchmarkAnswer(t, codec)
-		p := kafka.NewParser([]scan.Field{scan.Key, scan.Value, scan.Topic, scan.Offset, scan.Timestamp}, kafka.ReadCommitted, kafka.Config{}, scan.Bounds{}, &discard{})
+		p := kafka.NewParser([]scan.Field{scan.Key, scan.Value, scan.Topic, scan.Offset, scan.Timestamp}, kafka.Config{}, scan.Bounds{}, &discard{})
 		defer p.Close()
 		n := testing.AllocsPerRun(20, func() {
 			if _, err := p.Parse(in, 0, 1<<40, nil); err != nil {

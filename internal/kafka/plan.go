@@ -232,7 +232,7 @@ func (p *planner) lookUp(ctx context.Context, ask func(*TopicState, *PartitionSt
 		return err
 	}
 	defer p.cluster.group.release(cl)
-	if err := cl.connect(ctx, p.cluster.cfg); err != nil {
+	if err := cl.connect(ctx, p.cluster.cfg, true); err != nil {
 		return err
 	}
 	return p.list(p.spec.Isolation, ask).run(ctx, cl, take)

@@ -2,7 +2,9 @@ package kafka
 
 import (
 	"context"
+	"net"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
@@ -131,6 +133,20 @@ type group struct {
 	closed  bool
 	control *client
 	lanes   []*client // those in use and idle ones
+	known   []string  // the brokers' addresses as last seen
+}
+
+// learn notes where the cluster's brokers are. A client for fetching starts from them, so it never meets a bootstrap server that is down.
+func (g *group) learn(brokers []kmsg.MetadataResponseBroker) {
+	known := make([]string, 0, len(brokers))
+	for _, b := range brokers {
+		known = append(known, net.JoinHostPort(b.Host, strconv.Itoa(int(b.Port))))
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if len(known) > 0 {
+		g.known = known
+	}
 }
 
 // client is a franz-go client with the number of its users.
@@ -148,7 +164,7 @@ func (g *group) controlClient() (*client, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.control == nil {
-		c, err := g.open()
+		c, err := g.open(g.cfg.Brokers)
 		if err != nil {
 			return nil, err
 		}
@@ -170,7 +186,11 @@ func (g *group) laneClient() (*client, error) {
 		}
 	}
 	if (best == nil || best.users > 0) && len(g.lanes) < g.opts.MaxLanes {
-		c, err := g.open()
+		seeds := g.known
+		if len(seeds) == 0 {
+			seeds = g.cfg.Brokers
+		}
+		c, err := g.open(seeds)
 		if err != nil {
 			return nil, err
 		}
@@ -211,13 +231,13 @@ func (g *group) close(which func(*client) bool) {
 }
 
 // open makes a client; g.mu is held.
-func (g *group) open() (*client, error) {
+func (g *group) open(seeds []string) (*client, error) {
 	if g.closed {
 		return nil, errPoolClosed
 	}
 	cfg := g.cfg
 	opts := []kgo.Opt{
-		kgo.SeedBrokers(cfg.Brokers...),
+		kgo.SeedBrokers(seeds...),
 		kgo.ClientID(cfg.ClientID),
 		kgo.SoftwareNameAndVersion("millrace", "1"),
 		kgo.Dialer(cfg.dialer()),
@@ -262,14 +282,17 @@ func (c Config) mechanism() (sasl.Mechanism, error) {
 }
 
 // connect makes sure that the client has reached the cluster once and knows its brokers; before that, every broker id is unknown to it.
-func (c *client) connect(ctx context.Context, cfg Config) error {
+// With probe, it is the first to talk to the cluster, and its error is to say what is wrong.
+func (c *client) connect(ctx context.Context, cfg Config, probe bool) error {
 	c.ready.Lock()
 	defer c.ready.Unlock()
 	if c.isReady {
 		return nil
 	}
-	if err := c.probe(ctx, cfg); err != nil {
-		return err
+	if probe {
+		if err := c.probe(ctx, cfg); err != nil {
+			return err
+		}
 	}
 	if err := c.refresh(ctx); err != nil {
 		return cfg.requestError(ctx, err)

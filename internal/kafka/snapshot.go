@@ -68,7 +68,7 @@ func (c *Cluster) Snapshot(ctx context.Context, sel Selection) (*Snapshot, error
 		return nil, err
 	}
 	defer c.group.release(cl)
-	if err := cl.connect(ctx, c.cfg); err != nil {
+	if err := cl.connect(ctx, c.cfg, true); err != nil {
 		return nil, err
 	}
 	s := &Snapshot{cluster: c}
@@ -132,6 +132,7 @@ func (c *Cluster) topics(ctx context.Context, cl *client, sel Selection) (_ []To
 		return nil, nil, c.cfg.requestError(ctx, err)
 	}
 	resp := kresp.(*kmsg.MetadataResponse)
+	c.group.learn(resp.Brokers)
 	if err := kerr.TypedErrorForCode(resp.ErrorCode); err != nil {
 		return nil, nil, c.cfg.codeError(strings.Join(c.cfg.Brokers, ","), err)
 	}

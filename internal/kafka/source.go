@@ -59,7 +59,7 @@ func newSource(p *planner, req scan.Request) *source {
 		}
 		part := parts[e.part]
 		if part == nil {
-			part = &partition{topic: t, number: e.part.Partition, at: t.at, touched: math.MaxInt64, leader: leader{e.part.Leader, e.part.LeaderEpoch}}
+			part = &partition{topic: t, number: e.part.Partition, at: t.at, touched: math.MaxInt64, replica: -1, leader: leader{e.part.Leader, e.part.LeaderEpoch}}
 			part.at.partition = e.part.Partition
 			parts[e.part] = part
 		}
@@ -172,7 +172,7 @@ func (s *source) Run(ctx context.Context, newSink func(lane int) (scan.Sink, err
 			break
 		}
 		wg.Go(func() {
-			l := newLane(s, i, sink)
+			l := newLane(s, sink)
 			defer l.close()
 			fail(l.run(run))
 		})

@@ -25,7 +25,7 @@ type trouble struct {
 }
 
 // reset is called when a fetch has brought the task forward.
-func (f *trouble) reset() { f.since, f.gone, f.vain = time.Time{}, time.Time{}, 0 }
+func (f *trouble) reset() { f.since, f.gone, f.wait, f.vain = time.Time{}, time.Time{}, backoff{}, 0 }
 
 // stuck counts an answer with bytes but no batch of use.
 func (f *trouble) stuck() bool {
@@ -78,8 +78,9 @@ func (f *trouble) code(ctx context.Context, broker int32, next int64, p *kmsg.Fe
 // pause waits before the next attempt, longer each time. Its error is final: the budget is spent, or ctx ended.
 func (f *trouble) pause(ctx context.Context, broker int32, next int64, cause error) error {
 	f.src.stats.retries.Add(1)
+	f.task.leaderOnly()
 	if f.since.IsZero() {
-		f.since, f.wait = time.Now(), newBackoff()
+		f.since = time.Now()
 	}
 	if f.wait.next == 0 {
 		f.wait = newBackoff()
@@ -150,7 +151,7 @@ func (f *trouble) outOfRange(ctx context.Context, broker int32, next int64, caus
 			f.src.warn(lossWarning(t.topic.name, t.number, gone, why))
 		}
 		t.claim(gone.To)
-		f.passed(t, gone.From, gone.To)
+		f.passed(gone.From, gone.To)
 		return gone.To, nil
 	case next > end:
 		return f.truncated(next, to, end)
@@ -184,7 +185,7 @@ func (f *trouble) truncated(next, to, end int64) (int64, error) {
 	}
 	f.src.warn(lossWarning(t.topic.name, t.number, gone, why))
 	t.claim(to)
-	f.passed(t, next, to)
+	f.passed(next, to)
 	return to, nil
 }
 

@@ -22,6 +22,9 @@ type partition struct {
 	mu sync.Mutex
 	// leader is where to fetch from, as far as is known.
 	leader leader
+	// replica is the follower near us that the leader wants us to fetch from, -1 for none; onlyLeader is set when a fetch failed, for good.
+	replica    int32
+	onlyLeader bool
 	// touched is the lowest offset at which a fetch succeeded.
 	touched int64
 }
@@ -36,6 +39,41 @@ func (p *partition) setLeader(l leader) {
 	p.mu.Lock()
 	p.leader = l
 	p.mu.Unlock()
+}
+
+// source is the broker to fetch from.
+func (p *partition) source() int32 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.replica >= 0 {
+		return p.replica
+	}
+	return p.leader.id
+}
+
+// redirect follows the leader's wish that a follower be fetched from; it reports whether that is another broker than the one that answered.
+func (p *partition) redirect(to, from int32) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if to < 0 || to == from || p.onlyLeader {
+		return false
+	}
+	p.replica = to
+	return true
+}
+
+// leaderOnly gives followers up: one that lags behind must not make a scan fail.
+func (p *partition) leaderOnly() {
+	p.mu.Lock()
+	p.replica, p.onlyLeader = -1, true
+	p.mu.Unlock()
+}
+
+// wantsNear reports whether the leader may name a follower to fetch from.
+func (p *partition) wantsNear() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return !p.onlyLeader
 }
 
 // touch notes that a fetch at offset succeeded.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"runtime/debug"
-	"strconv"
 	"strings"
 	"time"
 
@@ -47,14 +46,25 @@ type session struct {
 	id     uint32
 	client sql.Client
 	sql    *memory.Session
+	// scanned is what the last statement that read a topic has read.
+	scanned lastScan
 }
 
 // open makes a session; its user must have been authenticated.
 func (e *engine) open(id uint32, client sql.Client) *session {
 	x := &session{engine: e, id: id, client: client}
 	e.ProcessList.AddConnection(id, client.Address)
-	x.fresh("")
+	x.fresh(e.defaultDatabase())
+	e.sessions.Store(id, x)
 	return x
+}
+
+// defaultDatabase is where a session starts whose client names no database: a table function needs one. None when main was dropped.
+func (e *engine) defaultDatabase() string {
+	if e.provider.HasDatabase(nil, MainDatabase) {
+		return MainDatabase
+	}
+	return ""
 }
 
 // Open implements wire.Config.Open.
@@ -88,6 +98,7 @@ func (x *session) release() {
 // close ends the session.
 func (x *session) close() {
 	x.release()
+	x.engine.sessions.CompareAndDelete(x.id, x)
 	x.engine.CloseSession(x.id)
 	x.engine.ProcessList.RemoveConnection(x.id)
 }
@@ -158,21 +169,22 @@ func (x *session) query(ctx context.Context, text string, r results) error {
 }
 
 // blank reports whether nothing but white space, comments and delimiters is left of a text.
-func blank(text string) bool {
+func blank(text string) bool { return skipBlank(text) == "" }
+
+// skipBlank is the text from its first token on.
+func skipBlank(text string) string {
 	for {
 		text = strings.TrimLeft(text, " \t\r\n;")
 		switch {
-		case text == "":
-			return true
-		case strings.HasPrefix(text, "#"), strings.HasPrefix(text, "-- "), text == "--":
+		case strings.HasPrefix(text, "#"), strings.HasPrefix(text, "-- "), strings.HasPrefix(text, "--\n"), text == "--":
 			_, text, _ = strings.Cut(text, "\n")
-		case strings.HasPrefix(text, "/*") && !strings.HasPrefix(text, "/*!"):
+		case strings.HasPrefix(text, "/*") && !strings.HasPrefix(text, "/*!") && !strings.HasPrefix(text, "/*+"):
 			var closed bool
 			if _, text, closed = strings.Cut(text, "*/"); !closed {
-				return true
+				return ""
 			}
 		default:
-			return false
+			return text
 		}
 	}
 }
@@ -199,7 +211,17 @@ func (x *session) run(ctx context.Context, st *statement, values map[string]sqlp
 		return fault(ctx, err)
 	}
 	defer x.engine.ProcessList.EndQuery(c)
-	return fault(c, x.answer(c, st, values, r))
+	return x.explainDenial(c, st, fault(c, x.answer(c, st, values, r)))
+}
+
+// explainDenial names the privilege that a call of read_kafka lacks: the engine says only that something was denied.
+func (x *session) explainDenial(c *sql.Context, st *statement, err error) error {
+	e, ok := sqlerr.As(err)
+	if !ok || e.Kind != sqlerr.NotGranted || !strings.Contains(strings.ToLower(st.text), "read_kafka") ||
+		x.engine.users.UserHasPrivileges(c, sql.NewDynamicPrivilegedOperation(kafkaRead)) {
+		return err
+	}
+	return e.WithHint("read_kafka needs the privilege KAFKA_READ: GRANT KAFKA_READ ON *.* TO '%s'", x.client.User)
 }
 
 // limit applies max_execution_time, which as in MySQL is for SELECT.
@@ -239,8 +261,8 @@ func (x *session) answer(c *sql.Context, st *statement, values map[string]sqlpar
 	if kill, ok := st.ast.(*sqlparser.Kill); ok {
 		return x.kill(c, kill, r)
 	}
-	for _, n := range st.counts {
-		n.StoredProcVal = sqlparser.NewIntVal(strconv.AppendUint(nil, uint64(x.sql.WarningCount()), 10))
+	for _, v := range st.session {
+		v.column.StoredProcVal = x.sessionValue(v.name)
 	}
 	schema, rows, err := x.execute(c, st, values)
 	if err != nil {

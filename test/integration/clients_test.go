@@ -19,7 +19,7 @@ import (
 // fillForClients fills the topic that test/clients/README.md describes.
 func fillForClients(t *testing.T) string {
 	cl, adm := client(t)
-	name := topic(t, adm, 1, nil)
+	name := topic(t, adm, 1, map[string]string{"retention.ms": "-1"}) // the records are older than any retention
 	base := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	var rs []*kgo.Record
 	for i := range 1000 {
@@ -67,7 +67,7 @@ func TestEveryClientSeesTheSame(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	javaDir := env(t, "MILLRACE_JAVA")
+	javaDir := env(t, "TEST_JAVA")
 	for who, command := range map[string][]string{
 		"mariadb":                        {filepath.Join(clients, "steps.sh"), host, port, brokers, name},
 		"pymysql":                        {"python3", filepath.Join(clients, "steps.py"), host, port, brokers, name, "pymysql"},
@@ -79,7 +79,7 @@ func TestEveryClientSeesTheSame(t *testing.T) {
 	} {
 		t.Run(who, func(t *testing.T) {
 			cmd := exec.Command(command[0], command[1:]...)
-			cmd.Env = append(os.Environ(), "PYTHONPATH="+env(t, "MILLRACE_PYTHON"), "NODE_PATH="+filepath.Join(env(t, "MILLRACE_NODE"), "node_modules"),
+			cmd.Env = append(os.Environ(), "PYTHONPATH="+env(t, "TEST_PYTHON"), "NODE_PATH="+filepath.Join(env(t, "TEST_NODE"), "node_modules"),
 				"TZ=UTC", "PYTHONIOENCODING=utf-8", "LC_ALL=C.UTF-8", "JAVA_TOOL_OPTIONS=-Dfile.encoding=UTF-8 -Dstdout.encoding=UTF-8")
 			var stderr strings.Builder
 			cmd.Stderr = &stderr

@@ -64,7 +64,7 @@ func (s *syncBuffer) String() string {
 func start(t testing.TB, dir string, args ...string) *server {
 	t.Helper()
 	s := &server{dir: dir, log: &syncBuffer{}}
-	s.cmd = exec.Command(env(t, "MILLRACE_BINARY"), append([]string{"serve", "--listen", "127.0.0.1:0", "--http", "127.0.0.1:0", "--data-dir", dir}, args...)...)
+	s.cmd = exec.Command(env(t, "TEST_BINARY"), append([]string{"serve", "--listen", "127.0.0.1:0", "--http", "127.0.0.1:0", "--data-dir", dir}, args...)...)
 	out, err := s.cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -5,6 +5,7 @@ package integration
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -63,6 +64,21 @@ func transact(t *testing.T, topic, end string, n int) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	// The coordinator answers before its markers are in the log; until then the transaction counts as open.
+	_, adm := client(t)
+	until(t, "the end of a transaction", func() (bool, error) {
+		high, err := adm.ListEndOffsets(t.Context(), topic)
+		if err != nil {
+			return false, err
+		}
+		stable, err := adm.ListCommittedOffsets(t.Context(), topic)
+		if err != nil {
+			return false, err
+		}
+		h, _ := high.Lookup(topic, 0)
+		s, _ := stable.Lookup(topic, 0)
+		return h.Offset == s.Offset, errors.Join(h.Err, s.Err)
+	})
 }
 
 // A bounded read must end at a log whose tail is a commit marker, an aborted transaction, or an open one: the position of the last record

@@ -32,6 +32,8 @@ type engine struct {
 	// killConnection ends a connection of the listener; set before the listener starts.
 	killConnection func(id uint32) bool
 
+	// sessions by id; the values are *session.
+	sessions  sync.Map
 	pid       atomic.Uint64
 	questions atomic.Int64
 	localID   atomic.Uint32
@@ -52,7 +54,8 @@ var quietEngine = sync.OnceFunc(func() {
 // engines is locked while an engine is made: making one sets variables of the process.
 var engines sync.Mutex
 
-func newEngine(c *catalog.Catalog, add functionSet, log *slog.Logger, m *metrics) (*engine, error) {
+// newEngine makes an engine. functions are asked for what to add once there is an engine that they can report to.
+func newEngine(c *catalog.Catalog, functions func(*engine) functionSet, log *slog.Logger, m *metrics) (*engine, error) {
 	engines.Lock()
 	defer engines.Unlock()
 	quietEngine()
@@ -61,10 +64,11 @@ func newEngine(c *catalog.Catalog, add functionSet, log *slog.Logger, m *metrics
 	if err != nil {
 		return nil, err
 	}
+	e := &engine{provider: p, catalog: c, log: log, metrics: m, started: time.Now(), killConnection: func(uint32) bool { return false }}
+	add := functions(e)
 	p.register(add.tables, add.functions)
 	p.register(nil, planner.Functions())
 	p.register(nil, fileFunctions())
-	e := &engine{provider: p, catalog: c, log: log, metrics: m, started: time.Now(), killConnection: func(uint32) bool { return false }}
 	a := analyzer.NewBuilder(p).AddOverrides(sql.EngineOverrides{Builder: sql.BuilderOverrides{Parser: parser{}}}).Build()
 	planner.Install(a)
 	e.Engine = sqle.New(a, nil)

@@ -9,8 +9,8 @@ import (
 )
 
 // functionsOf is what SQL can call: our scalar functions, and read_kafka with the connections of the process behind it.
-func functionsOf(cfg Config, hosts hostRules, pool *kafka.Pool) functionSet {
-	env := readkafka.Env{Pool: pool}
+func functionsOf(e *engine, cfg Config, hosts hostRules, pool *kafka.Pool) functionSet {
+	env := readkafka.Env{Pool: pool, Observe: e.observe}
 	env.FilesDir = cfg.FilesDir
 	env.Allow = hosts.allow
 	env.MaxBatchBytes = min(256<<20, cfg.memory/4)

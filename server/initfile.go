@@ -7,10 +7,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"github.com/dolthub/go-mysql-server/sql"
-
-	"millrace/server/dialect"
 )
 
 // runInit runs the SQL of --init-file: a file, or the *.sql files of a folder in the order of their names. It happens at each start, so the
@@ -55,15 +51,11 @@ func initFiles(path string) ([]string, error) {
 func (x *session) script(ctx context.Context, file, text string) error {
 	rest := text
 	for !blank(rest) {
+		rest = skipBlank(rest)
 		at := len(text) - len(rest)
-		mode := dialectMode(sql.LoadSqlMode(x.context(ctx, "")))
 		var first string
-		first, rest = dialect.Split(rest, mode)
-		if blank(first) {
-			continue
-		}
+		first, rest = splitOne(x, ctx, rest)
 		if err := x.query(ctx, first, &discard{}); err != nil {
-			at += len(first) - len(strings.TrimLeft(first, " \t\r\n"))
 			return fmt.Errorf("%s:%d: %w", file, 1+strings.Count(text[:at], "\n"), err)
 		}
 	}

@@ -18,6 +18,7 @@ type metrics struct {
 	rows       prometheus.Counter
 	slow       prometheus.CounterFunc
 	slowCount  atomic.Int64
+	scans      *scanMetrics
 }
 
 func newMetrics(version string) *metrics {
@@ -39,6 +40,7 @@ func newMetrics(version string) *metrics {
 	build.Set(1)
 	m.registry.MustRegister(m.statements, m.duration, m.rows, m.slow, build, collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	m.scans = newScanMetrics(m.registry)
 	return m
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/dolthub/go-mysql-server/sql"
@@ -28,8 +29,13 @@ type statement struct {
 	params int
 	// unknown are system variables that do not exist and stand for NULL.
 	unknown []string
-	// counts are uses of @@warning_count and @@error_count, which the engine does not have; they are given values at each execution.
-	counts []*sqlparser.ColName
+	// session are uses of variables that are facts of the session, such as @@warning_count; they are given values at each execution.
+	session []sessionVariable
+}
+
+type sessionVariable struct {
+	name   string
+	column *sqlparser.ColName
 }
 
 // parse reads one statement of the dialect in the sql_mode of the context's session. Errors show places of the text as it was written.
@@ -89,6 +95,9 @@ func parseText(text string, mode dialect.Mode, options sqlparser.ParserOptions, 
 	}
 	if err := refuseFiles(r.SQL, st.ast); err != nil {
 		return nil, err
+	}
+	if grants, ok := st.ast.(*sqlparser.ShowGrants); ok && grants.For == nil {
+		grants.Auth = sqlparser.AuthInformation{AuthType: sqlparser.AuthType_IGNORE} // everybody may see their own
 	}
 	if r.Changed {
 		restoreHeadings(st.ast, r)
@@ -214,6 +223,8 @@ func (st *statement) bindVariables() error {
 	}, st.ast)
 }
 
+func intLiteral(n int64) *sqlparser.SQLVal { return sqlparser.NewIntVal(strconv.AppendInt(nil, n, 10)) }
+
 func variableText(c *sqlparser.ColName) string {
 	if q := c.Qualifier.Name.String(); q != "" {
 		return q + "." + c.Name.String()
@@ -231,10 +242,10 @@ func (st *statement) bindVariable(c *sqlparser.ColName) bool {
 	if err != nil || scope != sqlparser.SetScope_Session && scope != sqlparser.SetScope_Global && scope != sqlparser.SetScope_None {
 		return false
 	}
-	switch strings.ToLower(name) {
-	case "warning_count", "error_count":
-		st.counts = append(st.counts, c)
-		c.StoredProcVal = sqlparser.NewIntVal([]byte("0"))
+	lower := strings.ToLower(name)
+	if _, ok := scanVariables[lower]; ok || lower == "warning_count" || lower == "error_count" {
+		st.session = append(st.session, sessionVariable{lower, c})
+		c.StoredProcVal = intLiteral(0)
 		return true
 	}
 	if _, _, known := sql.SystemVariables.GetGlobal(name); known {

@@ -60,7 +60,8 @@ func New(cfg Config) (_ *Server, err error) {
 		return nil, err
 	}
 	s.pool = kafka.NewPool(kafka.PoolOptions{})
-	if s.engine, err = newEngine(s.catalog, functionsOf(cfg, hosts, s.pool), cfg.Log, s.metrics); err != nil {
+	add := func(e *engine) functionSet { return functionsOf(e, cfg, hosts, s.pool) }
+	if s.engine, err = newEngine(s.catalog, add, cfg.Log, s.metrics); err != nil {
 		return nil, err
 	}
 	if err := s.firstStart(); err != nil {

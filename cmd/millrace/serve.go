@@ -13,7 +13,7 @@ import (
 
 // engineFlags hold for every command that runs SQL.
 type engineFlags struct {
-	MemoryLimit string   `help:"Memory to use: a share of the machine, or an amount such as 4GiB." default:"50%" placeholder:"AMOUNT"`
+	MemoryLimit string   `help:"Memory to use: a share of the machine, or an amount such as 4GiB (default ${default})." default:"50%" placeholder:"AMOUNT"`
 	AllowHosts  []string `help:"Addresses SQL may connect to: host, host:port or network/bits, with * in hosts. Default: all but link-local and metadata addresses." placeholder:"PATTERN,…"`
 	FilesDir    string   `help:"Folder below which SQL may name files, such as certificates. Default: none." placeholder:"DIR"`
 
@@ -39,17 +39,17 @@ func (f engineFlags) config() (server.Config, error) {
 type serverFlags struct {
 	engineFlags
 	logFlags
-	Listen                 string        `help:"Address for MySQL clients; port 0 lets the system choose." default:"127.0.0.1:3307" placeholder:"ADDR"`
-	HTTP                   string        `name:"http" help:"Address for /healthz, /readyz and /metrics; empty turns it off." default:"127.0.0.1:8307" placeholder:"ADDR"`
-	DataDir                string        `help:"Folder for databases, views, users." default:"./millrace-data" placeholder:"DIR"`
-	MaxConnections         int           `help:"Clients at once; more get error 1040." default:"500" placeholder:"N"`
+	Listen                 string        `help:"Address for MySQL clients; port 0 lets the system choose (default ${default})." default:"127.0.0.1:3307" placeholder:"ADDR"`
+	HTTP                   string        `name:"http" help:"Address for /healthz, /readyz and /metrics; empty turns it off (default ${default})." default:"127.0.0.1:8307" placeholder:"ADDR"`
+	DataDir                string        `help:"Folder for databases, views, users (default ${default})." default:"./millrace-data" placeholder:"DIR"`
+	MaxConnections         int           `help:"Clients at once; more get error 1040 (default ${default})." default:"500" placeholder:"N"`
 	TLSCert                string        `name:"tls-cert" help:"Certificate in PEM form; with it, TLS is offered. Read again on SIGHUP." placeholder:"FILE"`
 	TLSKey                 string        `name:"tls-key" help:"Key of the certificate." placeholder:"FILE"`
 	TLSCA                  string        `name:"tls-ca" help:"Authorities whose client certificates are trusted." placeholder:"FILE"`
 	RequireSecureTransport bool          `help:"Refuse logins without TLS."`
 	Insecure               bool          `help:"Let root in without a password from every host."`
 	InitFile               string        `help:"SQL file, or folder of *.sql files, to run at each start." placeholder:"PATH"`
-	DrainTimeout           time.Duration `help:"Time for running statements to end when the server stops." default:"30s" placeholder:"TIME"`
+	DrainTimeout           time.Duration `help:"Time for running statements to end when the server stops (default ${default})." default:"30s" placeholder:"TIME"`
 }
 
 func (f serverFlags) config(s *streams) (server.Config, error) {

@@ -1,0 +1,114 @@
+package server
+
+import (
+	"sync"
+
+	"github.com/dolthub/go-mysql-server/sql"
+	"github.com/dolthub/vitess/go/vt/sqlparser"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"millrace/internal/scan"
+)
+
+// observed is a scan that is counted when it ends.
+type observed struct {
+	scan.Source
+	once sync.Once
+	done func(scan.Stats)
+}
+
+// Close implements scan.Source.
+func (o *observed) Close() {
+	o.once.Do(func() { o.done(o.Source.Stats()) })
+	o.Source.Close()
+}
+
+// observe counts what a scan reads: for the process, and for the session whose statement it belongs to.
+func (e *engine) observe(ctx *sql.Context, src scan.Source) scan.Source {
+	e.metrics.scans.running.Inc()
+	id, statement := ctx.Session.ID(), ctx.Pid()
+	return &observed{Source: src, done: func(s scan.Stats) {
+		e.metrics.scans.add(s)
+		if x, ok := e.sessions.Load(id); ok {
+			x.(*session).scanned.add(statement, s)
+		}
+	}}
+}
+
+// lastScan is what the last statement that read a topic has read. A statement may run several scans, also at once.
+type lastScan struct {
+	mu        sync.Mutex
+	statement uint64
+	total     scan.Stats
+}
+
+func (l *lastScan) add(statement uint64, s scan.Stats) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if statement != l.statement {
+		l.statement, l.total = statement, scan.Stats{}
+	}
+	l.total.Records += s.Records
+	l.total.BytesFetched += s.BytesFetched
+	l.total.Requests += s.Requests
+}
+
+// scanVariables are the system variables that show it.
+var scanVariables = map[string]func(scan.Stats) int64{
+	"last_scan_records":  func(s scan.Stats) int64 { return s.Records },
+	"last_scan_bytes":    func(s scan.Stats) int64 { return s.BytesFetched },
+	"last_scan_requests": func(s scan.Stats) int64 { return s.Requests },
+}
+
+// sessionValue gives a value that is the session's own and no variable of the engine.
+func (x *session) sessionValue(name string) *sqlparser.SQLVal {
+	n := int64(x.sql.WarningCount())
+	if value, ok := scanVariables[name]; ok {
+		x.scanned.mu.Lock()
+		n = value(x.scanned.total)
+		x.scanned.mu.Unlock()
+	}
+	return intLiteral(n)
+}
+
+// scanMetrics count scans for /metrics.
+type scanMetrics struct {
+	running                                             prometheus.Gauge
+	finished, records, bytes, requests, retries, splits prometheus.Counter
+	batches                                             *prometheus.CounterVec
+}
+
+func newScanMetrics(r prometheus.Registerer) *scanMetrics {
+	counter := func(name, help string) prometheus.Counter {
+		c := prometheus.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
+		r.MustRegister(c)
+		return c
+	}
+	m := &scanMetrics{
+		running:  prometheus.NewGauge(prometheus.GaugeOpts{Name: "millrace_scans_running", Help: "Scans of topics that are open."}),
+		finished: counter("millrace_scans_total", "Scans of topics that ended."),
+		records:  counter("millrace_scan_records_total", "Records that scans delivered or counted."),
+		bytes:    counter("millrace_scan_fetched_bytes_total", "Bytes of record batches that scans fetched."),
+		requests: counter("millrace_scan_requests_total", "Fetch requests that scans sent."),
+		retries:  counter("millrace_scan_retries_total", "Fetch requests that were sent again after a passing failure."),
+		splits:   counter("millrace_scan_splits_total", "Ranges of partitions that scans read."),
+		batches: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "millrace_scan_batches_total", Help: "Record batches by what was done with them: read, skipped or counted by their header.",
+		}, []string{"how"}),
+	}
+	r.MustRegister(m.running, m.batches)
+	return m
+}
+
+func (m *scanMetrics) add(s scan.Stats) {
+	m.running.Dec()
+	m.finished.Inc()
+	m.records.Add(float64(s.Records))
+	m.bytes.Add(float64(s.BytesFetched))
+	m.requests.Add(float64(s.Requests))
+	m.retries.Add(float64(s.Retries))
+	m.splits.Add(float64(s.SplitsDone))
+	m.batches.WithLabelValues("read").Add(float64(s.Batches))
+	m.batches.WithLabelValues("skipped").Add(float64(s.BatchesSkipped))
+	m.batches.WithLabelValues("counted").Add(float64(s.BatchesCounted))
+}

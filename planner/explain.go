@@ -77,6 +77,9 @@ func (s *Scan) tree(splits []string) string {
 	if s.offset > 0 {
 		lines = append(lines, fmt.Sprintf("offset: %d", s.offset))
 	}
+	if s.kept != nil {
+		lines = append(lines, "runs more than once: rows are kept")
+	}
 	lines = append(lines, splits...)
 	p := sql.NewTreePrinter()
 	// The printer fails only when it is used in the wrong order.

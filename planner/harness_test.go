@@ -366,11 +366,15 @@ func (p *provider) Function(_ *sql.Context, _, name string) (sql.Function, bool)
 }
 
 func newTestEngine(t testing.TB, all []record) *testEngine {
+	return newTestEngineWith(t, all, Options{})
+}
+
+func newTestEngineWith(t testing.TB, all []record, o Options) *testEngine {
 	db := memory.NewDatabase("db")
 	log := &recordLog{all: all, lanes: 3, batch: 7}
 	pro := &provider{memory.NewDBProvider(db), log}
 	a := analyzer.NewBuilder(pro).Build()
-	Install(a)
+	InstallWith(a, o)
 	e := &testEngine{t: t, engine: sqle.New(a, &sqle.Config{}), pro: pro, log: log}
 	session := memory.NewSession(sql.NewBaseSession(), pro)
 	session.SetCurrentDatabase("db")

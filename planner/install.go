@@ -24,6 +24,8 @@ const pushdownVariable = "pushdown"
 type Options struct {
 	// MemoryBytes bounds the state of the aggregates of one scan, 0 for no bound. Beyond it the statement fails with SCAN_MEMORY.
 	MemoryBytes int64
+	// KeepBytes bounds the rows that are kept of a scan that a statement runs more than once; 0 for 64 MiB.
+	KeepBytes int64
 }
 
 // Install adds the planner's rules to an analyzer that is fully configured: pushdown comes after all of the engine's. Call it once for each analyzer.
@@ -32,6 +34,9 @@ func Install(a *analyzer.Analyzer) { InstallWith(a, Options{}) }
 // InstallWith is Install with options.
 func InstallWith(a *analyzer.Analyzer, o Options) {
 	RegisterVariables()
+	if o.KeepBytes == 0 {
+		o.KeepBytes = 64 << 20
+	}
 	batch := func(name string, rule analyzer.Rule) *analyzer.Batch {
 		return &analyzer.Batch{Desc: name, Iterations: 1, Rules: []analyzer.Rule{rule}}
 	}

@@ -32,7 +32,9 @@ func (known nullability) visit(ctx *sql.Context, n sql.Node) (sql.Node, transfor
 	if err != nil {
 		return nil, transform.SameTree, err
 	}
-	n, sameSubqueries, err := eachSubquery(ctx, n, known.visit)
+	n, sameSubqueries, err := eachSubquery(ctx, n, func(ctx *sql.Context, sq *plan.Subquery) (sql.Node, transform.TreeIdentity, error) {
+		return known.visit(ctx, sq.Query)
+	})
 	if err != nil {
 		return nil, transform.SameTree, err
 	}

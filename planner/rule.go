@@ -35,8 +35,8 @@ func (o Options) apply(ctx *sql.Context, _ *analyzer.Analyzer, n sql.Node, _ *pl
 // grow replaces the subtrees of n by scans that are not finished, bottom up. scoped says that rows below n may begin with those of an
 // outer query.
 func grow(ctx *sql.Context, n sql.Node, scoped bool) (sql.Node, transform.TreeIdentity, error) {
-	n, same, err := eachSubquery(ctx, n, func(ctx *sql.Context, n sql.Node) (sql.Node, transform.TreeIdentity, error) {
-		return grow(ctx, n, true)
+	n, same, err := eachSubquery(ctx, n, func(ctx *sql.Context, sq *plan.Subquery) (sql.Node, transform.TreeIdentity, error) {
+		return grow(ctx, sq.Query, true)
 	})
 	if err != nil {
 		return nil, transform.SameTree, err
@@ -89,13 +89,13 @@ func eachChild(ctx *sql.Context, n sql.Node, change func(i int, child sql.Node) 
 }
 
 // eachSubquery changes the plans of the subqueries in n's own expressions.
-func eachSubquery(ctx *sql.Context, n sql.Node, change func(*sql.Context, sql.Node) (sql.Node, transform.TreeIdentity, error)) (sql.Node, transform.TreeIdentity, error) {
+func eachSubquery(ctx *sql.Context, n sql.Node, change func(*sql.Context, *plan.Subquery) (sql.Node, transform.TreeIdentity, error)) (sql.Node, transform.TreeIdentity, error) {
 	return transform.OneNodeExprsWithNode(ctx, n, func(ctx *sql.Context, _ sql.Node, e sql.Expression) (sql.Expression, transform.TreeIdentity, error) {
 		sq, ok := e.(*plan.Subquery)
 		if !ok {
 			return e, transform.SameTree, nil
 		}
-		query, same, err := change(ctx, sq.Query)
+		query, same, err := change(ctx, sq)
 		if err != nil || same {
 			return e, transform.SameTree, err
 		}

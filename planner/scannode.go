@@ -39,6 +39,8 @@ type Scan struct {
 	limit, offset int64
 	// memory bounds the state of aggregates, in bytes; 0 is no bound.
 	memory int64
+	// kept is not nil for a scan that a statement may run more than once.
+	kept *kept
 
 	// What follows is fixed by finish. about is what EXPLAIN says of the table's arguments.
 	about   []string
@@ -231,6 +233,22 @@ func (s *Scan) RowIter(ctx *sql.Context, _ sql.Row) (sql.RowIter, error) {
 	if s.plan == nil {
 		return nil, fmt.Errorf("planner: a scan that was not finished cannot run")
 	}
+	if s.kept == nil {
+		return s.read(ctx)
+	}
+	rows, ok, collect := s.kept.get(ctx)
+	if ok {
+		return sql.RowsToRowIter(rows...), nil
+	}
+	iter, err := s.read(ctx)
+	if err != nil || !collect {
+		return iter, err
+	}
+	return &keepingIter{RowIter: iter, into: s.kept}, nil
+}
+
+// read starts the scan.
+func (s *Scan) read(ctx *sql.Context) (sql.RowIter, error) {
 	src, err := s.table.Open(ctx, s.request)
 	if err != nil {
 		return nil, err

@@ -13,7 +13,7 @@ import (
 func settle(ctx *sql.Context, n sql.Node, o Options) (sql.Node, error) {
 	u := &uses{options: o, ids: map[sql.ColumnId]bool{}, names: map[string]bool{}}
 	u.collect(ctx, n)
-	out, _, err := u.settle(ctx, n, true)
+	out, _, err := u.settle(ctx, n, need{all: true})
 	return out, err
 }
 
@@ -84,33 +84,60 @@ func passes(n sql.Node) (d demand, known bool) {
 	}
 }
 
-// settle finishes the scans below n. all says that every column of n is needed.
-func (u *uses) settle(ctx *sql.Context, n sql.Node, all bool) (sql.Node, transform.TreeIdentity, error) {
+// need is what is above a node.
+type need struct {
+	// all says that every column of the node is needed.
+	all bool
+	// again says that the node may be run more than once.
+	again bool
+}
+
+// settle finishes the scans below n.
+func (u *uses) settle(ctx *sql.Context, n sql.Node, above need) (sql.Node, transform.TreeIdentity, error) {
 	if s, ok := n.(*Scan); ok {
 		if s.plan != nil {
 			return s, transform.SameTree, nil
 		}
-		pruned := u.prune(s, all)
+		pruned := u.prune(s, above.all)
 		pruned.memory = u.options.MemoryBytes
+		if above.again {
+			pruned.kept = &kept{limit: u.options.KeepBytes}
+		}
 		done, err := pruned.finish(ctx)
 		return done, transform.NewTree, err
 	}
-	n, sameExpressions, err := eachSubquery(ctx, n, func(ctx *sql.Context, n sql.Node) (sql.Node, transform.TreeIdentity, error) {
-		return u.settle(ctx, n, true)
+	n, sameExpressions, err := eachSubquery(ctx, n, func(ctx *sql.Context, sq *plan.Subquery) (sql.Node, transform.TreeIdentity, error) {
+		return u.settle(ctx, sq.Query, need{all: true, again: above.again || !sq.CanCacheResults()})
 	})
 	if err != nil {
 		return nil, transform.SameTree, err
 	}
+	below := above
 	switch d, _ := passes(n); d {
 	case demandNamed:
-		all = false
+		below.all = false
 	case demandAll:
-		all = true
+		below.all = true
 	}
-	n, sameChildren, err := eachChild(ctx, n, func(_ int, child sql.Node) (sql.Node, transform.TreeIdentity, error) {
-		return u.settle(ctx, child, all)
+	n, sameChildren, err := eachChild(ctx, n, func(i int, child sql.Node) (sql.Node, transform.TreeIdentity, error) {
+		below := below
+		below.again = above.again || repeats(n, i)
+		return u.settle(ctx, child, below)
 	})
 	return n, sameExpressions && sameChildren, err
+}
+
+// repeats reports whether n runs its child i once for each row of another: the inner side of a join without a memory of its own.
+func repeats(n sql.Node, i int) bool {
+	j, ok := n.(*plan.JoinNode)
+	if !ok || i == 0 {
+		return false
+	}
+	switch j.Right().(type) {
+	case *plan.HashLookup, *plan.CachedResults:
+		return false
+	}
+	return true
 }
 
 // prune marks the columns of s that nobody needs.

@@ -55,3 +55,39 @@ func TestStatementsAgree(t *testing.T) {
 		}
 	}
 }
+
+// TestScanThatRunsAgainIsReadOnce: a correlated subquery and the inner side of a nested loop run once for each outer row.
+func TestScanThatRunsAgainIsReadOnce(t *testing.T) {
+	for _, c := range []struct {
+		query string
+		reads int
+	}{
+		{"SELECT n, (SELECT COUNT(*) FROM records() WHERE `partition` = n) FROM numbers", 1},
+		{"SELECT n, (SELECT COUNT(*) FROM records() WHERE `partition` = 1) FROM numbers", 1},
+		{"SELECT n, l.c FROM numbers, LATERAL (SELECT COUNT(*) AS c FROM records() WHERE `partition` = n) l", 1},
+		{"SELECT COUNT(*) FROM records() a, records() b WHERE a.`offset` < b.`offset`", 2},
+		{"SELECT COUNT(*) FROM numbers, records() b WHERE n < b.`offset`", 1},
+		{"SELECT n, (SELECT COUNT(*) FROM v x WHERE x.len > n AND EXISTS (SELECT 1 FROM records() y WHERE y.`offset` = x.`offset` + n)) FROM numbers", 3},
+	} {
+		e := newTestEngine(t, generate(22, 60))
+		e.both(c.query)
+		before := len(e.log.requests)
+		e.mustQuery(c.query)
+		if n := len(e.log.requests) - before; n != c.reads {
+			t.Errorf("%s: %d reads, want %d", c.query, n, c.reads)
+		}
+	}
+}
+
+func TestScanTooLargeToKeepIsReadAgain(t *testing.T) {
+	e := newTestEngineWith(t, generate(23, 200), Options{KeepBytes: 1000})
+	before := len(e.log.requests)
+	got := e.mustQuery("SELECT n, (SELECT COUNT(`value`) FROM records() WHERE `partition` = n) FROM numbers ORDER BY n")
+	if n := len(e.log.requests) - before; n != 4 {
+		t.Errorf("%d reads", n)
+	}
+	e.pushdown("off")
+	if want := e.mustQuery("SELECT n, (SELECT COUNT(`value`) FROM records() WHERE `partition` = n) FROM numbers ORDER BY n"); !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}

@@ -1,0 +1,128 @@
+package planner
+
+import (
+	"errors"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/dolthub/go-mysql-server/sql"
+
+	"millrace/planner/expr"
+)
+
+// kept holds the rows of a scan that a statement runs again and again: in a correlated subquery, on the inner side of a nested loop. The
+// rows of a Scan never depend on the outer row, so they are read once, which is faster, and every outer row sees the same records.
+//
+// Rows beyond the limit are not kept; the scan is then read again each time. Several iterators may use a kept at once.
+type kept struct {
+	limit int64
+
+	mu sync.Mutex
+	// of is the statement whose rows these are: a plan that is run again must read again.
+	of       statement
+	rows     []sql.Row
+	complete bool
+	// large is set when the rows were too many to keep.
+	large bool
+	// left counts the iterators that were closed before their end.
+	left int
+}
+
+// statement identifies an execution.
+type statement struct {
+	process uint64
+	start   time.Time
+}
+
+func statementOf(ctx *sql.Context) statement { return statement{ctx.Pid(), ctx.QueryTime()} }
+
+// get gives the rows, if they are there, and whether to collect them, if they are not.
+func (k *kept) get(ctx *sql.Context) (rows []sql.Row, ok, collect bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if now := statementOf(ctx); k.of != now {
+		k.of, k.rows, k.complete, k.large, k.left = now, nil, false, false, 0
+	}
+	return k.rows, k.complete, !k.large
+}
+
+// put takes the rows of a complete read, nil when they were too many.
+func (k *kept) put(ctx *sql.Context, rows []sql.Row, large bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.of != statementOf(ctx) {
+		return
+	}
+	k.large = large
+	k.rows, k.complete = rows, !large
+}
+
+// leave notes that an iterator was closed before its end and reports whether that has happened before.
+func (k *kept) leave() (again bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.left++
+	return k.left > 1
+}
+
+// keepingIter collects the rows that it passes on.
+type keepingIter struct {
+	sql.RowIter
+	into  *kept
+	rows  []sql.Row
+	bytes int64
+	// large is set when the rows are too many to keep, ended when there are no more or reading them failed.
+	large, ended bool
+}
+
+func (it *keepingIter) Next(ctx *sql.Context) (sql.Row, error) {
+	row, err := it.RowIter.Next(ctx)
+	switch {
+	case err != nil:
+		if errors.Is(err, io.EOF) && !it.ended && !it.large {
+			it.into.put(ctx, it.rows, false)
+		}
+		it.ended = true
+	case !it.large:
+		it.bytes += rowBytes(row)
+		if it.large = it.bytes > it.into.limit; it.large {
+			it.rows = nil
+			it.into.put(ctx, nil, true)
+			break
+		}
+		it.rows = append(it.rows, row)
+	}
+	return row, err
+}
+
+// Close implements sql.RowIter. EXISTS leaves at the first row that it likes: when that happens a second time, the rest is read as far as it
+// can be kept, as there will be a third. An error of that reading is nobody's: the next read will meet it, if anybody still asks.
+func (it *keepingIter) Close(ctx *sql.Context) error {
+	if !it.ended && !it.large && it.into.leave() {
+		for !it.ended && !it.large {
+			_, _ = it.Next(ctx)
+		}
+	}
+	it.ended = true
+	return it.RowIter.Close(ctx)
+}
+
+// rowBytes estimates the memory of a row.
+func rowBytes(row sql.Row) int64 {
+	n := int64(24 + 16*len(row))
+	for _, v := range row {
+		switch v := v.(type) {
+		case []byte:
+			n += 24 + int64(len(v))
+		case string:
+			n += 16 + int64(len(v))
+		case expr.JSONText:
+			n += 24 + int64(len(v))
+		case nil, bool:
+		default:
+			n += 24
+		}
+	}
+	return n
+}

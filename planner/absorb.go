@@ -8,9 +8,8 @@ import (
 	"github.com/dolthub/go-mysql-server/sql/plan"
 )
 
-// absorb replaces n, whose children are rewritten, by a Scan or by a node over a larger Scan, when it can. scoped says that rows may begin
-// with those of an outer query.
-func absorb(ctx *sql.Context, n sql.Node, scoped bool) (sql.Node, bool) {
+// absorb replaces n, whose children are rewritten, by a Scan or by a node over a larger Scan, when it can.
+func absorb(ctx *sql.Context, n sql.Node, at place) (sql.Node, bool) {
 	switch n := n.(type) {
 	case *plan.TableAlias:
 		if t, ok := n.Child.(Table); ok {
@@ -25,15 +24,20 @@ func absorb(ctx *sql.Context, n sql.Node, scoped bool) (sql.Node, bool) {
 		}
 	case *plan.Filter:
 		if s, ok := growing(n.Child); ok {
-			return absorbFilter(n, compiler{ctx, s, scoped})
+			return absorbFilter(n, compiler{ctx, s, at.scoped})
 		}
 	case *plan.Project:
 		if s, ok := growing(n.Child); ok {
-			return asNode(absorbProject(n, compiler{ctx, s, scoped}))
+			return asNode(absorbProject(n, compiler{ctx, s, at.scoped}))
 		}
 	case *plan.GroupBy:
 		if s, ok := growing(n.Child); ok {
-			return asNode(absorbGroupBy(n, compiler{ctx, s, scoped}))
+			return asNode(absorbGroupBy(n, compiler{ctx, s, at.scoped}))
+		}
+	case *plan.Distinct:
+		// The engine's gives each row when it first comes, so a LIMIT stops the scan; ours gives all at the end.
+		if s, ok := growing(n.Child); ok && !at.limited {
+			return asNode(absorbDistinct(s))
 		}
 	case *plan.Limit:
 		if limit, ok := rowCount(ctx, n.Limit); ok && limit > 0 && !n.CalcFoundRows {

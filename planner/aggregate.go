@@ -64,6 +64,23 @@ func absorbGroupBy(g *plan.GroupBy, with compiler) (*Scan, bool) {
 	return c, true
 }
 
+// absorbDistinct makes each output of s a key: the groups are the distinct rows.
+func absorbDistinct(s *Scan) (*Scan, bool) {
+	if s.bounded() || s.aggregated() || len(s.outputs) == 0 {
+		return nil, false
+	}
+	c := s.copy()
+	for i, o := range s.outputs {
+		if !groupable(o.kernel) {
+			return nil, false
+		}
+		c.keys = append(c.keys, o.kernel)
+		c.keyTexts = append(c.keyTexts, s.schema[i].Name)
+		c.outputs[i].aggregate, c.outputs[i].result = true, i
+	}
+	return c, true
+}
+
 // groupable reports whether the engine tells values of k apart as their kernel does.
 func groupable(k kernel) bool {
 	switch k.kind.Kind {

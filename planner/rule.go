@@ -21,7 +21,7 @@ func (o Options) apply(ctx *sql.Context, _ *analyzer.Analyzer, n sql.Node, _ *pl
 	if on, err := enabled(ctx); err != nil || !on {
 		return n, transform.SameTree, err
 	}
-	grown, same, err := grow(ctx, n, false)
+	grown, same, err := grow(ctx, n, place{})
 	if err != nil || same {
 		return n, transform.SameTree, err
 	}
@@ -32,25 +32,46 @@ func (o Options) apply(ctx *sql.Context, _ *analyzer.Analyzer, n sql.Node, _ *pl
 	return settled, transform.NewTree, nil
 }
 
-// grow replaces the subtrees of n by scans that are not finished, bottom up. scoped says that rows below n may begin with those of an
-// outer query.
-func grow(ctx *sql.Context, n sql.Node, scoped bool) (sql.Node, transform.TreeIdentity, error) {
+// place is what is above a node.
+type place struct {
+	// scoped says that rows may begin with those of an outer query.
+	scoped bool
+	// limited says that a LIMIT above may want few of the node's rows.
+	limited bool
+}
+
+// grow replaces the subtrees of n by scans that are not finished, bottom up.
+func grow(ctx *sql.Context, n sql.Node, at place) (sql.Node, transform.TreeIdentity, error) {
 	n, same, err := eachSubquery(ctx, n, func(ctx *sql.Context, sq *plan.Subquery) (sql.Node, transform.TreeIdentity, error) {
-		return grow(ctx, sq.Query, true)
+		return grow(ctx, sq.Query, place{scoped: true})
 	})
 	if err != nil {
 		return nil, transform.SameTree, err
 	}
 	n, sameChildren, err := eachChild(ctx, n, func(i int, child sql.Node) (sql.Node, transform.TreeIdentity, error) {
-		return grow(ctx, child, scoped || shifts(n, i))
+		return grow(ctx, child, place{scoped: at.scoped || shifts(n, i), limited: limits(n) || at.limited && passesRows(n)})
 	})
 	if err != nil {
 		return nil, transform.SameTree, err
 	}
-	if larger, ok := absorb(ctx, n, scoped); ok {
+	if larger, ok := absorb(ctx, n, at); ok {
 		return larger, transform.NewTree, nil
 	}
 	return n, same && sameChildren, nil
+}
+
+func limits(n sql.Node) bool {
+	_, ok := n.(*plan.Limit)
+	return ok
+}
+
+// passesRows reports whether n gives a row as soon as it gets one.
+func passesRows(n sql.Node) bool {
+	switch n.(type) {
+	case *plan.Offset, *plan.Project, *plan.Filter, *plan.Having, *plan.SubqueryAlias:
+		return true
+	}
+	return false
 }
 
 // shifts reports whether the rows of child i of n begin with columns that are not its own.

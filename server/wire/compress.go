@@ -15,8 +15,11 @@ import (
 const (
 	// frameHeader is the size of a compressed frame's header: length, number, length when inflated (0: stored).
 	frameHeader = 7
-	// frameSize bounds what one frame of ours holds, far enough below 16 MB that incompressible data does not overflow it.
-	frameSize = 1 << 20
+	// frameSize bounds what one frame of ours holds. It is as large as the length field allows, less what incompressible data
+	// grows by: there are clients (mysql-connector-python) that look for a packet in two frames and no more, as MySQL sends them.
+	frameSize = maxPayload - 64<<10
+	// keepFrame is the largest buffer for frames that is kept.
+	keepFrame = 1 << 20
 	// compressFrom is the smallest frame worth compressing, as in MySQL.
 	compressFrom = 50
 )
@@ -53,10 +56,10 @@ func (f *inflater) load() error {
 	size := int(h[0]) | int(h[1])<<8 | int(h[2])<<16
 	inflated := int(h[4]) | int(h[5])<<8 | int(h[6])<<16
 	f.frame = h[3]
-	if cap(f.body) > frameSize {
+	if cap(f.body) > keepFrame {
 		f.body = nil
 	}
-	if cap(f.out) > frameSize {
+	if cap(f.out) > keepFrame {
 		f.out = nil
 	}
 	var err error
@@ -157,6 +160,12 @@ func (d *deflater) write(b []byte, write func([]byte) error) error {
 			return err
 		}
 		b = b[n:]
+	}
+	if d.out.Cap() > keepFrame {
+		d.out = bytes.Buffer{}
+	}
+	if cap(d.scratch) > keepFrame {
+		d.scratch = nil
 	}
 	return nil
 }

@@ -175,7 +175,7 @@ func TestFramesThatDoNotInflate(t *testing.T) {
 
 // Noise grows under compression: frames of it must be stored, and must not overflow their length.
 func TestWhatDoesNotCompressIsStored(t *testing.T) {
-	noise := make([]byte, 5<<20)
+	noise := make([]byte, frameSize+5<<20)
 	random := rand.NewChaCha8([32]byte{1})
 	_, _ = random.Read(noise)
 	for _, useZstd := range []bool{false, true} {
@@ -197,6 +197,39 @@ func TestWhatDoesNotCompressIsStored(t *testing.T) {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+// mysql-connector-python wants a frame to begin with a packet, and a packet to lie in two frames at most.
+func TestPacketsSpanTwoFramesAtMost(t *testing.T) {
+	for _, size := range []int{100, flushSize, 1 << 20, 5 << 20, maxPayload - 1, maxPayload, 34 << 20} {
+		var out bytes.Buffer
+		w := newWriter(sink{out: &out}, 0)
+		d, err := newDeflater(false, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.compress = d
+		for range 3 {
+			if err := w.packet(func(b []byte) []byte { return append(b, make([]byte, size)...) }); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := w.flush(); err != nil {
+			t.Fatal(err)
+		}
+		w.close()
+		f := &frames{t: t, src: &out}
+		r := packetReader{src: f, max: 1 << 30}
+		for range 3 {
+			before := f.stored + f.packed
+			if p := r.next(); p.err != nil || len(p.data) != size {
+				t.Fatalf("%d bytes of %d, %v", len(p.data), size, p.err)
+			}
+			if n := f.stored + f.packed - before; n > 1+size/maxPayload+1 {
+				t.Errorf("payload of %d bytes in %d frames", size, n)
+			}
+		}
 	}
 }
 

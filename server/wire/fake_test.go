@@ -283,6 +283,8 @@ func (f *fake) Execute(ctx context.Context, st *Stmt, args []Param, r *Results) 
 	text := st.Plan.(string)
 	if n, ok := first[int64](args); ok {
 		text = strings.ReplaceAll(text, "?", strconv.FormatInt(n, 10))
+	} else if n, ok := first[uint64](args); ok {
+		text = strings.ReplaceAll(text, "?", strconv.FormatUint(n, 10))
 	}
 	return f.run(ctx, text, r)
 }

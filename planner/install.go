@@ -15,6 +15,7 @@ import (
 const (
 	pushdownRule    analyzer.RuleId = 9001
 	nullabilityRule analyzer.RuleId = 9002
+	instantsRule    analyzer.RuleId = 9003
 )
 
 // pushdownVariable is the system variable that turns the rule off.
@@ -37,14 +38,14 @@ func InstallWith(a *analyzer.Analyzer, o Options) {
 	if o.KeepBytes == 0 {
 		o.KeepBytes = 64 << 20
 	}
-	batch := func(name string, rule analyzer.Rule) *analyzer.Batch {
-		return &analyzer.Batch{Desc: name, Iterations: 1, Rules: []analyzer.Rule{rule}}
-	}
-	a.Batches = slices.Concat(
-		[]*analyzer.Batch{batch("nullability", analyzer.Rule{Id: nullabilityRule, Apply: correctNullability})},
-		a.Batches,
-		[]*analyzer.Batch{batch("pushdown", analyzer.Rule{Id: pushdownRule, Apply: o.apply})},
-	)
+	before := &analyzer.Batch{Desc: "corrections", Iterations: 1, Rules: []analyzer.Rule{
+		{Id: nullabilityRule, Apply: correctNullability},
+		{Id: instantsRule, Apply: compareInstants},
+	}}
+	after := &analyzer.Batch{Desc: "pushdown", Iterations: 1, Rules: []analyzer.Rule{
+		{Id: pushdownRule, Apply: o.apply},
+	}}
+	a.Batches = slices.Concat([]*analyzer.Batch{before}, a.Batches, []*analyzer.Batch{after})
 }
 
 // Functions are the engine's functions that the planner replaces by correct ones. The database provider must offer them, before the

@@ -1,9 +1,11 @@
 package planner
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // TestStatementsAgree runs scripts that change tables from scans, with and without pushdown, and compares what the last statement shows.
@@ -89,5 +91,32 @@ func TestScanTooLargeToKeepIsReadAgain(t *testing.T) {
 	e.pushdown("off")
 	if want := e.mustQuery("SELECT n, (SELECT COUNT(`value`) FROM records() WHERE `partition` = n) FROM numbers ORDER BY n"); !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+// TestNowIsTheSameInstantInEveryZone: times of records are UTC, now() is the wall clock of the session's zone.
+func TestNowIsTheSameInstantInEveryZone(t *testing.T) {
+	now := time.Now().UnixMilli()
+	var all []record
+	for i := range 10 {
+		// From 55 minutes ago to 35 minutes ahead.
+		at := now + int64(i-6)*10*60_000 + 5*60_000
+		all = append(all, record{topic: "a", offset: int64(i), at: &at, value: fmt.Appendf(nil, `{"t":"%s"}`, time.UnixMilli(at).UTC().Format("2006-01-02 15:04:05"))})
+	}
+	e := newTestEngine(t, all)
+	for _, zone := range []string{"+00:00", "+05:30", "-08:00"} {
+		e.mustQuery("SET SESSION time_zone = '" + zone + "'")
+		for _, q := range []string{
+			"SELECT COUNT(*) FROM records() WHERE `timestamp` <= now()",
+			"SELECT COUNT(*) FROM records() WHERE `timestamp` BETWEEN now() - interval 1 hour AND current_timestamp(6)",
+			"SELECT COUNT(*) FROM v WHERE now(3) >= `timestamp`",
+			"SELECT COUNT(*) FROM (SELECT `timestamp` AS ts, `offset` + 1 AS o FROM records()) d WHERE ts <= now()",
+			"SELECT COUNT(*) FROM records() WHERE {{`value`:t}::TIMESTAMP} <= now()",
+			"SELECT SUM(`timestamp` <= now()) FROM records()",
+		} {
+			if got := e.both(q); len(got) != 1 || got[0] != "6" {
+				t.Errorf("%s: %s: got %v", zone, q, got)
+			}
+		}
 	}
 }

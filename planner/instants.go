@@ -1,0 +1,163 @@
+package planner
+
+import (
+	"time"
+
+	"github.com/dolthub/go-mysql-server/sql"
+	"github.com/dolthub/go-mysql-server/sql/analyzer"
+	"github.com/dolthub/go-mysql-server/sql/expression"
+	"github.com/dolthub/go-mysql-server/sql/expression/function"
+	"github.com/dolthub/go-mysql-server/sql/plan"
+	"github.com/dolthub/go-mysql-server/sql/transform"
+	"github.com/dolthub/go-mysql-server/sql/types"
+
+	"millrace/planner/expr"
+)
+
+// compareInstants is a rule that runs before the engine's. Times of records are UTC whatever the session's zone is, but now() is the wall
+// clock of that zone. In a comparison with such a time, now() is therefore replaced by the same instant in UTC.
+func compareInstants(ctx *sql.Context, _ *analyzer.Analyzer, n sql.Node, _ *plan.Scope, _ analyzer.RuleSelector, _ *sql.QueryFlags) (sql.Node, transform.TreeIdentity, error) {
+	zone, err := function.SessionTimeZone(ctx)
+	if err != nil {
+		return nil, transform.SameTree, err
+	}
+	if zone == "+00:00" || zone == "UTC" {
+		return n, transform.SameTree, nil
+	}
+	return instants{}.visit(ctx, n)
+}
+
+// instants is the set of columns that hold times in UTC.
+type instants map[sql.ColumnId]bool
+
+// visit changes the comparisons in n, whose children come first, so that their columns are known.
+func (known instants) visit(ctx *sql.Context, n sql.Node) (sql.Node, transform.TreeIdentity, error) {
+	n, sameChildren, err := eachChild(ctx, n, func(_ int, child sql.Node) (sql.Node, transform.TreeIdentity, error) { return known.visit(ctx, child) })
+	if err != nil {
+		return nil, transform.SameTree, err
+	}
+	n, sameSubqueries, err := eachSubquery(ctx, n, func(ctx *sql.Context, sq *plan.Subquery) (sql.Node, transform.TreeIdentity, error) {
+		return known.visit(ctx, sq.Query)
+	})
+	if err != nil {
+		return nil, transform.SameTree, err
+	}
+	n, sameComparisons, err := transform.OneNodeExprsWithNode(ctx, n, func(ctx *sql.Context, _ sql.Node, e sql.Expression) (sql.Expression, transform.TreeIdentity, error) {
+		switch e.(type) {
+		case expression.Comparer, *expression.Between:
+			if known.within(ctx, e) {
+				return transform.Expr(ctx, e, inUTC)
+			}
+		}
+		return e, transform.SameTree, nil
+	})
+	if err != nil {
+		return nil, transform.SameTree, err
+	}
+	known.learn(ctx, n)
+	return n, sameChildren && sameSubqueries && sameComparisons, nil
+}
+
+// within reports whether e looks at a time in UTC.
+func (known instants) within(ctx *sql.Context, e sql.Expression) bool {
+	return transform.InspectExpr(ctx, e, func(_ *sql.Context, e sql.Expression) bool { return known.is(e) })
+}
+
+func (known instants) is(e sql.Expression) bool {
+	switch e := e.(type) {
+	case *expression.Alias:
+		return known.is(e.Child)
+	case *expression.GetField:
+		return known[e.Id()]
+	case *expr.Cast:
+		return e.To().Kind == expr.Timestamp
+	}
+	return false
+}
+
+// learn adds the columns of n that are times in UTC.
+func (known instants) learn(ctx *sql.Context, n sql.Node) {
+	switch n := n.(type) {
+	case *plan.TableAlias:
+		t, ok := n.Child.(Table)
+		if !ok {
+			return
+		}
+		schema := t.Schema(ctx)
+		known.learnColumns(n, func(i int) bool { return i < len(schema) && types.IsDatetimeType(schema[i].Type) })
+	case *plan.SubqueryAlias:
+		exprs := projected(n.Child)
+		known.learnColumns(n, func(i int) bool { return i < len(exprs) && known.is(exprs[i]) })
+	}
+}
+
+func (known instants) learnColumns(n plan.TableIdNode, is func(i int) bool) {
+	i := 0
+	n.Columns().ForEach(func(id sql.ColumnId) {
+		if is(i) {
+			known[id] = true
+		}
+		i++
+	})
+}
+
+// projected gives the expressions of the columns of n, nil when they are not known.
+func projected(n sql.Node) []sql.Expression {
+	if p, ok := n.(sql.Projector); ok {
+		return p.ProjectedExprs()
+	}
+	if s, ok := n.(*plan.SetOp); ok {
+		return projected(s.Left())
+	}
+	if children := n.Children(); len(children) == 1 {
+		return projected(children[0])
+	}
+	return nil
+}
+
+// inUTC replaces now().
+func inUTC(_ *sql.Context, e sql.Expression) (sql.Expression, transform.TreeIdentity, error) {
+	if now, ok := e.(*function.Now); ok && now.FunctionName() == "now" {
+		return &utcNow{now}, transform.NewTree, nil
+	}
+	return e, transform.SameTree, nil
+}
+
+// utcNow is now() or now(p) in UTC; for sysdate() too it is the start of the statement. It keeps the engine's text, by which rules of the engine
+// recognise an expression that stands in a statement twice.
+type utcNow struct{ *function.Now }
+
+// Eval implements sql.Expression.
+func (n *utcNow) Eval(ctx *sql.Context, row sql.Row) (any, error) {
+	precision := int64(0)
+	if children := n.Children(); len(children) == 1 {
+		v, err := children[0].Eval(ctx, row)
+		if err != nil {
+			return nil, err
+		}
+		p, ok := integerOf(v, children[0].Type(ctx))
+		if !ok || p.floor < 0 || p.floor > 6 {
+			// The engine has the error message.
+			return n.Now.Eval(ctx, row)
+		}
+		precision = p.floor
+	}
+	unit := time.Second
+	for range precision {
+		unit /= 10
+	}
+	return ctx.QueryTime().UTC().Truncate(unit), nil
+}
+
+// WithChildren implements sql.Expression.
+func (n *utcNow) WithChildren(ctx *sql.Context, children ...sql.Expression) (sql.Expression, error) {
+	e, err := n.Now.WithChildren(ctx, children...)
+	if err != nil {
+		return nil, err
+	}
+	now, ok := e.(*function.Now)
+	if !ok {
+		return e, nil
+	}
+	return &utcNow{now}, nil
+}

@@ -48,3 +48,6 @@ func Decompress(dst, src []byte, codec, limit int) ([]byte, error) {
 
 // IsTooLarge reports whether err is about the limit of decompression.
 func IsTooLarge(err error) bool { return isTooLarge(err) }
+
+// Position is the offset after the last whole batch of in.
+func Position(in []byte, from int64) (int64, error) { return position(in, from) }

@@ -12,13 +12,16 @@ import (
 
 // parseLegacy gathers the records of a message of magic 0 or 1, or of the compressed set within it. Logs of brokers before 0.11 may still hold some;
 // speed does not matter here, so franz-go reads them and their bytes are copied.
-func (p *parser) parseLegacy(ctx context.Context, at place, frame []byte, from, to int64) error {
+func (p *parser) parseLegacy(ctx context.Context, at place, frame []byte, from, last, to int64) error {
 	p.stats.batches++
 	part := &kmsg.FetchResponseTopicPartition{Partition: at.partition, RecordBatches: frame}
 	opts := kgo.ProcessFetchPartitionOpts{Offset: from, DisableCRCValidation: p.skipCRC, Partition: at.partition}
-	got, _ := kgo.ProcessFetchPartition(opts, part, legacyCodecs{&p.codecs}, nil)
+	got, next := kgo.ProcessFetchPartition(opts, part, legacyCodecs{&p.codecs}, nil)
 	if got.Err != nil {
 		return &corruptError{from, got.Err}
+	}
+	if next <= last {
+		return corrupt(last, "a message of an old format cannot be read")
 	}
 	for _, r := range got.Records {
 		if r.Offset < from || r.Offset >= to {

@@ -193,8 +193,10 @@ func (p *parser) parse(ctx context.Context, at place, in []byte, from, to int64,
 		if last < from {
 			continue
 		}
+		begin := from
+		from = last + 1 // whatever follows, no offset is delivered twice
 		if frame[frameMagic] < 2 {
-			if err := p.parseLegacy(ctx, at, frame, from, to); err != nil {
+			if err := p.parseLegacy(ctx, at, frame, begin, last, to); err != nil {
 				return err
 			}
 			continue
@@ -220,13 +222,13 @@ func (p *parser) parse(ctx context.Context, at place, in []byte, from, to int64,
 			}
 		case aborted.covers(&b), p.hasMin && b.maxTime < p.minTime, b.records == 0:
 			p.stats.skipped++
-		case !p.perRecord && b.first >= from && b.last < to:
+		case !p.perRecord && b.first >= begin && b.last < to:
 			p.stats.counted++
 			if err := p.count(ctx, at, &b); err != nil {
 				return err
 			}
 		default:
-			if err := p.records(ctx, at, &b, answer, len(answer)-len(rest), from, to); err != nil {
+			if err := p.records(ctx, at, &b, answer, len(answer)-len(rest), begin, to); err != nil {
 				return err
 			}
 		}
@@ -326,6 +328,7 @@ func (p *parser) walk(ctx context.Context, at place, b *batch, q, dataEnd int, f
 	data := p.data[:dataEnd]
 	appended := b.attrs&attrLogAppendTime != 0
 	row, filled := p.n, p.n
+	least := int64(0) // the least offset delta that the next record may have
 	for range b.records {
 		size, q0 := varint(data, q)
 		if size < 0 || size > int64(len(data)-q0) {
@@ -371,11 +374,12 @@ func (p *parser) walk(ctx context.Context, at place, b *batch, q, dataEnd int, f
 		}
 		q = end
 		off := b.first + do
-		if off < from {
-			continue
+		if do < least || off > b.last {
+			return corrupt(b.first, "a record of offset %d, where %d to %d are left in its batch", off, b.first+least, b.last)
 		}
-		if off >= to {
-			break
+		least = do + 1
+		if off < from || off >= to {
+			continue
 		}
 		if row == p.most {
 			p.n = row

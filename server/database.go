@@ -78,6 +78,10 @@ func (d database) edit(change func(*catalog.Database) error) error {
 // CreateView implements sql.ViewDatabase. The texts are those of the dialect: the parser rewrites them whenever the view is used, so that
 // SHOW CREATE VIEW shows what the user wrote and a later version may rewrite differently.
 func (d database) CreateView(ctx *sql.Context, name, selectStatement, createStatement string) error {
+	mode := sql.LoadSqlMode(ctx).String()
+	if text, old, marked := unmarkView(createStatement); marked > 0 {
+		createStatement, mode = text, old // renaming gives back what it was given
+	}
 	return d.edit(func(db *catalog.Database) error {
 		key := strings.ToLower(name)
 		if _, exists := db.Views[key]; exists {
@@ -86,7 +90,7 @@ func (d database) CreateView(ctx *sql.Context, name, selectStatement, createStat
 		if db.Views == nil {
 			db.Views = map[string]catalog.View{}
 		}
-		db.Views[key] = catalog.View{Name: name, Select: selectStatement, Create: createStatement, SQLMode: sql.LoadSqlMode(ctx).String()}
+		db.Views[key] = catalog.View{Name: name, Select: selectStatement, Create: createStatement, SQLMode: mode}
 		return nil
 	})
 }
@@ -104,7 +108,27 @@ func (d database) DropView(_ *sql.Context, name string) error {
 }
 
 func definition(v catalog.View) sql.ViewDefinition {
-	return sql.ViewDefinition{Name: v.Name, TextDefinition: v.Select, CreateViewStatement: v.Create, SqlMode: v.SQLMode}
+	return sql.ViewDefinition{Name: v.Name, TextDefinition: v.Select, CreateViewStatement: markView(v), SqlMode: v.SQLMode}
+}
+
+// The engine parses a view in the sql_mode that the view was made in, but knows nothing of NO_BACKSLASH_ESCAPES, and its parser is not told whether it
+// reads a view. A mark before the text tells ours: read with the mode of the session that uses the view, a literal could end elsewhere than its
+// author meant.
+const viewMark = "/*millrace view in mode "
+
+func markView(v catalog.View) string { return viewMark + v.SQLMode + "*/ " + v.Create }
+
+// unmarkView takes the mark off a text; mode is that of the mark and marked its length, 0 without one.
+func unmarkView(text string) (rest, mode string, marked int) {
+	inner, ok := strings.CutPrefix(text, viewMark)
+	if !ok {
+		return text, "", 0
+	}
+	mode, rest, ok = strings.Cut(inner, "*/ ")
+	if !ok {
+		return text, "", 0
+	}
+	return rest, mode, len(text) - len(rest)
 }
 
 // GetViewDefinition implements sql.ViewDatabase.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"millrace/internal/testkit"
 )
@@ -118,4 +119,56 @@ func TestErrorAfterRowsReachesTheClient(t *testing.T) {
 	_, err := rows(db, "SELECT value::string::bigint FROM read_kafka(bootstrapServers => '"+b.Addrs[0]+"', subscribe => 'mixed')")
 	wantError(t, err, 1292, "22007", "nineteen")
 	want(t, db, "SELECT 1", "1\n1")
+}
+
+// A broker that does not answer must not hold up KILL or the end of a connection: both reach the scan at once.
+func TestKillAndDisconnectReachAScanThatWaits(t *testing.T) {
+	b := testkit.StartBroker(t)
+	b.Topic(t, "orders", 1, nil)
+	testkit.Produce(t, b.Client(t), &kgo.Record{Topic: "orders", Value: []byte("1")})
+	fetching, release := make(chan struct{}, 100), make(chan struct{})
+	b.ControlKey(int16(kmsg.Fetch), func(kmsg.Request) (kmsg.Response, error, bool) {
+		b.KeepControl()
+		fetching <- struct{}{}
+		<-release
+		return nil, nil, false
+	})
+	t.Cleanup(func() { close(release) })
+	r := start(t)
+	query := "SELECT value FROM read_kafka(bootstrapServers => '" + b.Addrs[0] + "', subscribe => 'orders')"
+	db, other := r.root(t), r.root(t)
+	var id int64
+	if err := db.QueryRow("SELECT connection_id()").Scan(&id); err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error, 1)
+	go func() {
+		_, err := rows(db, query)
+		done <- err
+	}()
+	<-fetching
+	begin := time.Now()
+	do(t, other, fmt.Sprintf("KILL QUERY %d", id))
+	wantError(t, <-done, 1317, "70100", "interrupted")
+	if took := time.Since(begin); took > time.Second {
+		t.Errorf("KILL QUERY took %v", took)
+	}
+
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		_, err := db.QueryContext(ctx, query)
+		done <- err
+	}()
+	for running := ""; !strings.Contains(running, "read_kafka"); running = processes(r) {
+		time.Sleep(time.Millisecond)
+	}
+	begin = time.Now()
+	cancel()
+	<-done
+	for strings.Contains(processes(r), "read_kafka") {
+		if time.Since(begin) > 5*time.Second {
+			t.Fatal("the statement runs on after its client has gone")
+		}
+		time.Sleep(time.Millisecond)
+	}
 }

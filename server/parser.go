@@ -294,6 +294,10 @@ func (p parser) ParseOneWithOptions(ctx context.Context, query string, options s
 }
 
 func (p parser) one(ctx context.Context, text string, mode dialect.Mode, options sqlparser.ParserOptions) (sqlparser.Statement, error) {
+	text, viewMode, marked := unmarkView(text)
+	if marked > 0 {
+		mode.NoBackslashEscapes = strings.Contains(viewMode, "NO_BACKSLASH_ESCAPES")
+	}
 	st, err := parseIn(text, mode, options, ctx)
 	if sqlerr.HasKind(err, sqlerr.EmptyQuery) {
 		return nil, sqlparser.ErrEmpty
@@ -306,6 +310,10 @@ func (p parser) one(ctx context.Context, text string, mode dialect.Mode, options
 	}
 	if st.ast == nil {
 		return nil, ownInside(st.own)
+	}
+	if ddl, ok := st.ast.(*sqlparser.DDL); ok && marked > 0 {
+		ddl.SubStatementPositionStart += marked // positions are those of the marked text
+		ddl.SubStatementPositionEnd += marked
 	}
 	return st.ast, nil
 }

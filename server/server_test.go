@@ -301,6 +301,21 @@ func TestViewsKeepTheirTextAndSurviveARestart(t *testing.T) {
 	wantError(t, err, 1051, "42S02", "")
 }
 
+func TestViewsAreReadInTheModeTheyWereMadeIn(t *testing.T) {
+	r := start(t)
+	a, b := r.root(t), r.root(t)
+	do(t, a, `CREATE VIEW backslash AS SELECT 'a\' UNION SELECT 1 -- ' AS s`)
+	do(t, b, "SET SESSION sql_mode = 'NO_BACKSLASH_ESCAPES,ANSI_QUOTES'")
+	do(t, b, `CREATE VIEW plain AS SELECT 'a\' AS s, 1 AS "n"`)
+	for _, db := range []*sql.DB{a, b} {
+		want(t, db, "SELECT * FROM backslash", "s\na' UNION SELECT 1 -- ")
+		want(t, db, "SELECT * FROM plain", "s|n\na\\|1")
+	}
+	want(t, b, `SELECT 'x\' AS s`, "s\nx\\")
+	do(t, a, "RENAME TABLE plain TO renamed")
+	want(t, a, "SELECT * FROM renamed", "s|n\na\\|1")
+}
+
 func TestUsersAndGrantsSurviveARestart(t *testing.T) {
 	dir := t.TempDir()
 	inDir := func(c *Config) { c.DataDir = dir }

@@ -261,6 +261,12 @@ func (x *session) answer(c *sql.Context, st *statement, values map[string]sqlpar
 	if kill, ok := st.ast.(*sqlparser.Kill); ok {
 		return x.kill(c, kill, r)
 	}
+	if r, ok := r.(interface{ ReturnsRows() error }); ok && onlyReads(st.ast) {
+		// The plan of a scan asks brokers, which may take its time.
+		if err := r.ReturnsRows(); err != nil {
+			return err
+		}
+	}
 	for _, v := range st.session {
 		v.column.StoredProcVal = x.sessionValue(v.name)
 	}
@@ -275,6 +281,17 @@ func (x *session) answer(c *sql.Context, st *statement, values map[string]sqlpar
 		return x.answerOK(c, st, rows, r)
 	}
 	return x.answerRows(c, schema, rows, r)
+}
+
+// onlyReads is true for statements that are of no use to a client that has gone.
+func onlyReads(ast sqlparser.Statement) bool {
+	switch n := ast.(type) {
+	case sqlparser.SelectStatement:
+		return n.GetInto() == nil
+	case *sqlparser.Explain, *sqlparser.Show:
+		return true
+	}
+	return false
 }
 
 // execute hands a statement to the engine. The engine looks placeholders up by the statement's text in the session, where it is put for

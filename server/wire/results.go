@@ -79,6 +79,10 @@ func (r *Results) OK(affected, insertID uint64, info string) error {
 	return r.c.ok(headerOK, affected, insertID, info, r.more)
 }
 
+// ReturnsRows says that the statement will return rows, before it is known which: a client that disconnects while the answer is still prepared ends
+// the statement's context from here on, as it does after Columns.
+func (r *Results) ReturnsRows() error { return r.c.returnsRows() }
+
 // Columns starts a result set; the definitions reach the client within a millisecond even if the first row takes its time. From here
 // on a client that disconnects ends the statement's context. cols must not change until EndRows.
 func (r *Results) Columns(cols []Column) error {

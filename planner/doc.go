@@ -27,6 +27,16 @@
 //
 // SET SESSION pushdown = 'off' leaves every plan to the engine. Tests run generated queries both ways and compare.
 //
+// # Corrections
+//
+// Two rules run before the engine's, with pushdown or without, and one function replaces the engine's: columns of a Table are nullable when
+// its schema says so, now() beside a record's time is an instant and not a wall clock, and SUM of integers and decimals is exact.
+//
+// # Scans that run again
+//
+// A Scan in a correlated subquery or on the inner side of a nested loop runs once for each outer row. Its own rows are the same each time,
+// so they are kept, within a limit, from the first run on.
+//
 // # Columns
 //
 // Expressions in a finished plan name their columns twice: by position in the row, and by an id that is unique in the statement. In a

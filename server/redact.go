@@ -24,10 +24,19 @@ func redact(text string) redacted {
 	}
 	r := redactor{text: text}
 	r.run()
-	if r.secrets == nil {
+	result := redacted{r.out.String(), r.secrets}
+	if strings.Contains(text, `\`) {
+		// Whether a backslash escapes depends on the sql_mode, and where one literal ends decides what the next one is: what is secret in either
+		// reading is struck.
+		other := redactor{text: text, noEscapes: true}
+		other.run()
+		result.secrets = append(result.secrets, other.secrets...)
+		result.text = result.scrub(result.text)
+	}
+	if len(result.secrets) == 0 {
 		return redacted{text: text}
 	}
-	return redacted{r.out.String(), r.secrets}
+	return result
 }
 
 // scrub strikes the secrets of the statement from a message.
@@ -81,6 +90,8 @@ type redactor struct {
 	text string
 	pos  int
 	out  strings.Builder
+	// noEscapes: a backslash is a character like others.
+	noEscapes bool
 
 	secrets []string
 	// armed: the literals that follow are secrets, until the expression ends at depth.
@@ -209,13 +220,12 @@ func (r *redactor) quoted(q byte) string {
 	return content
 }
 
-// span finds the end of the quoted token at pos. A backslash escapes, and so does doubling: in the sql_mode where the first is not so, the
-// token seems longer than it is, and more is masked, not less, unless quotes are unbalanced.
+// span finds the end of the quoted token at pos.
 func (r *redactor) span(q byte) (end int, content string) {
 	i := r.pos + 1
 	for i < len(r.text) {
 		switch {
-		case r.text[i] == '\\' && q != '`':
+		case r.text[i] == '\\' && q != '`' && !r.noEscapes:
 			i++
 		case r.text[i] == q && i+1 < len(r.text) && r.text[i+1] == q:
 			i++

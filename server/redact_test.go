@@ -33,6 +33,8 @@ func TestRedactFindsSecrets(t *testing.T) {
 		"version comment":         `CREATE USER a /*!50000 IDENTIFIED BY 'canary-3f1c' */`,
 		"second statement":        `SELECT 1; CREATE USER a IDENTIFIED BY 'canary-3f1c'`,
 		"identified by then more": `CREATE USER a IDENTIFIED BY 'canary-3f1c' COMMENT 'hello'`,
+		"no backslash escapes":    `CREATE USER a IDENTIFIED BY 'x\', b IDENTIFIED BY 'canary-3f1c'`,
+		"backslash escapes":       `CREATE USER a COMMENT 'it\'s', b IDENTIFIED BY 'canary-3f1c'`,
 		"adjacent literals":       `CREATE USER a IDENTIFIED BY 'x' 'canary-3f1c'`,
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
 func sample(s *State) error {
@@ -194,4 +195,30 @@ func TestClosedCatalogRefusesUpdates(t *testing.T) {
 	if err := c.Close(); err != nil {
 		t.Errorf("second Close: %v", err)
 	}
+}
+
+func FuzzDecode(f *testing.F) {
+	s := State{Databases: map[string]Database{}}
+	if err := sample(&s); err != nil {
+		f.Fatal(err)
+	}
+	whole, err := encode(s)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(whole)
+	f.Add([]byte(`{"format": 1, "sha256": "", "catalog": null}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		s, err := decode("catalog.json", data)
+		if err != nil {
+			return
+		}
+		again, err := encode(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := decode("catalog.json", again); err != nil || !cmp.Equal(got, s, cmpopts.EquateEmpty()) {
+			t.Fatalf("what was read cannot be written and read again: %v", err)
+		}
+	})
 }

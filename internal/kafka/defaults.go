@@ -56,8 +56,8 @@ func (c Config) withDefaults() Config {
 // Key identifies the connections that c needs: two Configs with the same Key share them. It is a digest, so it may be logged.
 func (c Config) Key() string {
 	h := sha256.New()
-	fmt.Fprintf(h, "%q %q %q %q %q %q %q %q %v %v", c.Brokers, c.ClientID, c.Rack, c.Protocol, c.TLSKey, c.Mechanism, c.User, c.Password,
-		c.DialTimeout, c.RequestTimeout)
+	fmt.Fprintf(h, "%q %q %q %q %q %q %q %q %v %v %d %d", c.Brokers, c.ClientID, c.Rack, c.Protocol, c.TLSKey, c.Mechanism, c.User, c.Password,
+		c.DialTimeout, c.RequestTimeout, c.ReceiveBuffer, c.SendBuffer)
 	return hex.EncodeToString(h.Sum(nil)[:12])
 }
 

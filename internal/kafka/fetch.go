@@ -130,8 +130,11 @@ func (c *Config) fetchBytes() int32 {
 }
 
 // togetherBytes is the bound for each of n small tasks that are asked for at once.
-func (c *Config) togetherBytes(n int) int32 {
+func (c *Config) togetherBytes(n int, limit int64) int32 {
 	all := int32(maxFetchBytes)
+	if limit >= 0 && limit <= smallLimit {
+		all = firstFetchBytesLimit
+	}
 	if c.FetchMaxBytes > 0 {
 		all = min(all, c.FetchMaxBytes)
 	}

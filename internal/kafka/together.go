@@ -13,7 +13,7 @@ import (
 func (l *lane) readTogether(ctx context.Context, tasks []*task) (alone []*task, _ error) {
 	todo := slices.Clone(tasks)
 	for len(todo) > 0 {
-		each := l.src.cfg.togetherBytes(len(todo))
+		each := l.src.cfg.togetherBytes(len(todo), l.src.req.Limit)
 		asks := make([]ask, len(todo))
 		for i, t := range todo {
 			asks[i] = ask{t.partition, t.next, each}

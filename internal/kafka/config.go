@@ -39,6 +39,8 @@ type Config struct {
 	// FetchMaxBytes and PartitionMaxBytes bound one fetch answer; 0 lets the lane size its fetches. FetchMaxWait and FetchMinBytes are Kafka's.
 	FetchMaxBytes, PartitionMaxBytes, FetchMinBytes int32
 	FetchMaxWait                                    time.Duration
+	// ReceiveBuffer and SendBuffer size the buffers of each socket in bytes; 0 leaves them to the operating system, which adapts them.
+	ReceiveBuffer, SendBuffer int32
 	// MaxBatchBytes bounds what one record batch may decompress to, 0 for the default of 256 MiB.
 	MaxBatchBytes int64
 	// SkipCRC turns the checksum of record batches off (check.crcs=false).

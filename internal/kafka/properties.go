@@ -73,6 +73,11 @@ func (p *propertyParser) connection() error {
 			*field = int32(p.Int(name)) // the table bounds it to 32 bits
 		}
 	}
+	for name, field := range map[string]*int32{"receive.buffer.bytes": &c.ReceiveBuffer, "send.buffer.bytes": &c.SendBuffer} {
+		if p.Has(name) {
+			*field = int32(max(p.Int(name), 0)) // -1 is Java's word for the operating system's choice
+		}
+	}
 	for name, field := range map[string]*time.Duration{
 		"fetch.max.wait.ms": &c.FetchMaxWait, "request.timeout.ms": &c.RequestTimeout, "default.api.timeout.ms": &c.FetchRetryTimeout,
 		"socket.connection.setup.timeout.ms": &c.DialTimeout, "socket.connection.setup.timeout.max.ms": &c.ConnectTimeout,

@@ -70,6 +70,8 @@ func describe(c Config, warnings []string) string {
 	line("fetch max bytes", c.FetchMaxBytes, c.FetchMaxBytes != 0)
 	line("partition bytes", c.PartitionMaxBytes, c.PartitionMaxBytes != 0)
 	line("fetch min bytes", c.FetchMinBytes, c.FetchMinBytes != 0)
+	line("receive buffer", c.ReceiveBuffer, c.ReceiveBuffer != 0)
+	line("send buffer", c.SendBuffer, c.SendBuffer != 0)
 	line("checksums", "off", c.SkipCRC)
 	for _, w := range warnings {
 		line("warning", w, true)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -45,6 +46,7 @@ func New(cfg Config) (_ *Server, err error) {
 	if err != nil {
 		return nil, err
 	}
+	debug.SetMemoryLimit(cfg.memory)
 	s := &Server{cfg: cfg, metrics: newMetrics(cfg.Version)}
 	defer func() {
 		if err != nil {
@@ -107,7 +109,6 @@ func (s *Server) ReloadTLS() error {
 // Run runs the init files, listens, and serves until ctx ends; then it drains: no new statements, running ones get DrainTimeout to end. It
 // returns nil after a drain, also when statements had to be cut, and an error when the server could not start or a listener failed.
 func (s *Server) Run(ctx context.Context) (err error) {
-	debug.SetMemoryLimit(s.cfg.memory)
 	if err := sql.SystemVariables.AssignValues(map[string]any{"max_connections": int64(s.cfg.MaxConnections)}); err != nil {
 		return err
 	}
@@ -229,7 +230,7 @@ func (l *listeners) serve(ctx context.Context) error {
 // drain stops both listeners.
 func (l *listeners) drain() {
 	l.ready.Store(false)
-	l.cfg.Log.Info("draining", "connections", len(l.wire.Conns()), "timeout", l.cfg.DrainTimeout)
+	l.cfg.Log.Info("draining", "connections", len(l.wire.Conns()), "timeout", l.cfg.DrainTimeout.String())
 	start := time.Now()
 	ctx, cancel := context.WithTimeout(context.Background(), l.cfg.DrainTimeout)
 	defer cancel()
@@ -241,7 +242,7 @@ func (l *listeners) drain() {
 	if err := l.web.Shutdown(web); err != nil {
 		l.cfg.Log.Warn("closing HTTP connections", "error", err)
 	}
-	l.cfg.Log.Info("drained", "took", time.Since(start))
+	l.cfg.Log.Info("drained", "took", time.Since(start).String())
 }
 
 func (l *listeners) closeAll() {
@@ -287,7 +288,7 @@ func (s *Server) Query(ctx context.Context, text string, out Sink) error {
 		if err := x.query(ctx, strings.TrimSpace(first), r); err != nil {
 			return err
 		}
-		for _, w := range x.sql.Warnings() {
+		for _, w := range slices.Backward(x.sql.Warnings()) { // the latest comes first
 			if err := out.Warning(w.Code, w.Message); err != nil {
 				return err
 			}

@@ -44,7 +44,7 @@ func (l *lockedBuffer) String() string {
 }
 
 // start runs a server on free ports until the test ends.
-func start(t *testing.T, change ...func(*Config)) *running {
+func start(t testing.TB, change ...func(*Config)) *running {
 	t.Helper()
 	r, err := tryStart(t, change...)
 	if err != nil {
@@ -53,7 +53,7 @@ func start(t *testing.T, change ...func(*Config)) *running {
 	return r
 }
 
-func tryStart(t *testing.T, change ...func(*Config)) (*running, error) {
+func tryStart(t testing.TB, change ...func(*Config)) (*running, error) {
 	t.Helper()
 	r := &running{log: &lockedBuffer{}}
 	ready := make(chan struct{})
@@ -100,7 +100,7 @@ func tryStart(t *testing.T, change ...func(*Config)) (*running, error) {
 }
 
 // connect opens a client of one connection.
-func (r *running) connect(t *testing.T, dsn string) *sql.DB {
+func (r *running) connect(t testing.TB, dsn string) *sql.DB {
 	t.Helper()
 	db, err := sql.Open("mysql", strings.Replace(dsn, "@", "@tcp("+r.addr+")", 1))
 	if err != nil {
@@ -111,7 +111,7 @@ func (r *running) connect(t *testing.T, dsn string) *sql.DB {
 	return db
 }
 
-func (r *running) root(t *testing.T) *sql.DB { return r.connect(t, "root@/main") }
+func (r *running) root(t testing.TB) *sql.DB { return r.connect(t, "root@/main") }
 
 // rows runs a query and renders its result: a line of headings, a line for each row.
 func rows(db *sql.DB, query string, args ...any) (string, error) {

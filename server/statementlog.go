@@ -22,7 +22,7 @@ func (x *session) finished(st *statement, start time.Time, rows int64, err error
 	_, limit, _ := sql.SystemVariables.GetGlobal("long_query_time")
 	if seconds, ok := limit.(float64); ok && seconds > 0 && took.Seconds() > seconds {
 		x.engine.metrics.slowCount.Add(1)
-		x.engine.log.Warn("slow statement", "connection", x.id, "user", x.client.User, "statement", st.shown.text, "took", took, "rows", rows)
+		x.engine.log.Warn("slow statement", "connection", x.id, "user", x.client.User, "statement", st.shown.text, "took", took.String(), "rows", rows)
 	}
 }
 
@@ -40,7 +40,7 @@ func (x *session) failed(shown redacted, start time.Time, err error) {
 		}
 	}
 	x.engine.log.Log(context.Background(), level, "statement failed", "connection", x.id, "user", x.client.User, "statement", shown.text,
-		"error", shown.scrub(err.Error()), "symbol", symbol, "took", time.Since(start))
+		"error", shown.scrub(err.Error()), "symbol", symbol, "took", time.Since(start).String())
 }
 
 // statementKind is the label of a statement in the metrics.

@@ -61,7 +61,7 @@ func main() {
 	// The zone of the process is UTC whatever TZ says, so that times mean the same on every machine.
 	time.Local = time.UTC
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
+	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 	os.Exit(run(ctx, os.Args[1:], os.Environ(), &streams{os.Stdout, os.Stderr, isTerminal(os.Stderr)}))
 }
 

@@ -107,7 +107,7 @@ func reloadOnHangup(srv *server.Server, cfg server.Config) (stop func()) {
 		for range hangup {
 			if err := srv.ReloadTLS(); err != nil {
 				cfg.Log.Error("certificates are not reloaded, the old ones stay", "error", err)
-			} else {
+			} else if cfg.TLSCert != "" {
 				cfg.Log.Info("certificates reloaded")
 			}
 		}

@@ -1,0 +1,40 @@
+package server
+
+import (
+	"database/sql"
+	"testing"
+)
+
+// The smallest statement there is, over the wire: what a statement costs before it does anything.
+func BenchmarkSmallStatement(b *testing.B) {
+	db := start(b).connect(b, "root@/main")
+	for name, run := range map[string]func(b *testing.B) error{
+		"text": func(*testing.B) error {
+			var n int
+			return db.QueryRow("SELECT 1").Scan(&n)
+		},
+		"prepared": prepared(b, db, "SELECT ? + 1", 41),
+		"dialect":  prepared(b, db, "SELECT '{\"a\":1}':a::bigint + ?", 1),
+	} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if err := run(b); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+func prepared(b *testing.B, db *sql.DB, query string, args ...any) func(*testing.B) error {
+	stmt, err := db.Prepare(query)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { _ = stmt.Close() })
+	return func(*testing.B) error {
+		var n int
+		return stmt.QueryRow(args...).Scan(&n)
+	}
+}

@@ -6,8 +6,8 @@ import (
 
 	"github.com/dolthub/go-mysql-server/sql"
 	"github.com/dolthub/go-mysql-server/sql/expression"
-	"github.com/dolthub/go-mysql-server/sql/transform"
 
+	"millrace/functions/named"
 	"millrace/internal/kafka"
 	"millrace/internal/option"
 	"millrace/internal/scan"
@@ -17,9 +17,6 @@ import (
 
 // Name is the name of the function in SQL.
 const Name = "read_kafka"
-
-// NamedFlag is the first argument of a call whose arguments are named; names and values follow in turn.
-const NamedFlag = "#named"
 
 // Privilege is the dynamic privilege that a user needs to call the function.
 const Privilege = "KAFKA_READ"
@@ -38,6 +35,8 @@ type Node struct {
 	env  Env
 	db   sql.Database
 	args []sql.Expression
+	// named are the arguments by name.
+	named []named.Arg
 	// bound are the arguments, when all were known at planning; nil with a parameter or a user variable.
 	bound  *Args
 	layout layout
@@ -59,82 +58,52 @@ func New(env Env) sql.TableFunction { return &Node{env: env} }
 // NewInstance implements sql.TableFunction: a call with its arguments.
 func (n *Node) NewInstance(ctx *sql.Context, db sql.Database, args []sql.Expression) (sql.Node, error) {
 	call := &Node{env: n.env, db: db, args: args, warned: new(atomic.Bool)}
-	names, err := call.names(ctx)
-	if err != nil {
+	var err error
+	if call.named, err = named.Args(ctx, Name, Name+"(bootstrapServers => 'broker:9092', subscribe => 'topic')", args); err != nil {
 		return nil, err
 	}
-	if err := call.decide(ctx, names); err != nil {
+	for _, a := range call.named {
+		if err := CheckName(a.Name); err != nil {
+			return nil, err
+		}
+	}
+	if err := call.decide(ctx); err != nil {
 		return nil, err
 	}
-	if !constant(args) {
+	if !named.Constant(args) {
 		return call, nil
 	}
 	call.bound, err = call.bind(ctx)
 	return call, err
 }
 
-// names checks the form of the call and the names of its arguments, which come before their values.
-func (n *Node) names(ctx *sql.Context) ([]string, error) {
-	if len(n.args) == 0 {
-		return nil, nil
-	}
-	if first, ok := text(ctx, n.args[0]); !ok || first != NamedFlag || len(n.args)%2 == 0 {
-		return nil, sqlerr.New(sqlerr.OptionInvalid, "the arguments of '%s' have no names", Name).
-			WithHint("write %s(bootstrapServers => 'broker:9092', subscribe => 'topic')", Name)
-	}
-	var names []string
-	for i := 1; i < len(n.args); i += 2 {
-		name, ok := text(ctx, n.args[i])
-		if !ok {
-			return nil, sqlerr.New(sqlerr.OptionInvalid, "the name of an argument of '%s' must be written out, found %s", Name, n.args[i])
-		}
-		if err := CheckName(name); err != nil {
-			return nil, err
-		}
-		names = append(names, name)
-	}
-	return names, nil
-}
-
-// text is the value of a text literal.
-func text(ctx *sql.Context, e sql.Expression) (string, bool) {
-	l, ok := e.(*expression.Literal)
-	if !ok {
-		return "", false
-	}
-	v, err := sql.UnwrapAny(ctx, l.Value())
-	s, isText := v.(string)
-	return s, err == nil && isText
-}
-
 // decide fixes the columns. While that takes a parameter that has no value, all columns are offered, so that the statement can be
 // prepared whatever it selects.
-func (n *Node) decide(ctx *sql.Context, names []string) error {
-	for i, name := range names {
-		if DecidesColumns(name) && hasParameter(n.args[2+2*i]) {
+func (n *Node) decide(ctx *sql.Context) error {
+	for _, a := range n.named {
+		if DecidesColumns(a.Name) && named.HasParameter(a.Value) {
 			n.undecided = true
 		}
 	}
 	o := Arguments.Lookup("includeHeaders")
 	headers := n.undecided
-	for i, name := range names {
-		value := n.args[2+2*i]
-		if a := Arguments.Lookup(name); a == nil || a != o || hasParameter(value) {
+	for _, a := range n.named {
+		if Arguments.Lookup(a.Name) != o || named.HasParameter(a.Value) {
 			continue
 		}
-		v, err := n.value(ctx, value)
+		v, err := named.Value(ctx, a.Value)
 		if err != nil {
 			return err
 		}
-		bound, err := Arguments.Bind([]option.Pair{{Name: name, Value: v}}, false)
+		bound, err := Arguments.Bind([]option.Pair{{Name: a.Name, Value: v}}, false)
 		if err != nil {
 			return err
 		}
 		headers = bound.Bool(o.Name)
 	}
 	payload := false
-	for _, name := range names {
-		payload = payload || strings.EqualFold(name, "data_format") || strings.EqualFold(name, "dataFormat")
+	for _, a := range n.named {
+		payload = payload || strings.EqualFold(a.Name, "data_format") || strings.EqualFold(a.Name, "dataFormat")
 	}
 	n.layout = newLayout(n.databaseName(), headers, payload)
 	return nil
@@ -147,40 +116,11 @@ func (n *Node) databaseName() string {
 	return n.db.Name()
 }
 
-// hasParameter reports whether e holds a ? without a value.
-func hasParameter(e sql.Expression) bool {
-	return transform.InspectExpr(nil, e, func(_ *sql.Context, e sql.Expression) bool {
-		_, ok := e.(*expression.BindVar)
-		return ok
-	})
-}
-
-// constant reports whether the arguments have the same value whenever they are evaluated: their errors can be told at once.
-func constant(args []sql.Expression) bool {
-	for _, e := range args {
-		if transform.InspectExpr(nil, e, func(_ *sql.Context, e sql.Expression) bool {
-			switch e.(type) {
-			case *expression.BindVar, *expression.UserVar, *expression.SystemVar, *expression.ProcedureParam:
-				return true
-			}
-			return !e.Resolved()
-		}) {
-			return false
-		}
-	}
-	return true
-}
-
 // bind evaluates the arguments.
 func (n *Node) bind(ctx *sql.Context) (*Args, error) {
-	var pairs []option.Pair
-	for i := 1; i < len(n.args); i += 2 {
-		name, _ := text(ctx, n.args[i])
-		v, err := n.value(ctx, n.args[i+1])
-		if err != nil {
-			return nil, err
-		}
-		pairs = append(pairs, option.Pair{Name: name, Value: v})
+	pairs, err := named.Pairs(ctx, n.named)
+	if err != nil {
+		return nil, err
 	}
 	args, err := Bind(pairs, n.env.ArgsEnv)
 	if err != nil {
@@ -191,14 +131,6 @@ func (n *Node) bind(ctx *sql.Context) (*Args, error) {
 			WithHint("without STREAM, %s reads what the topics hold now", Name)
 	}
 	return args, nil
-}
-
-func (n *Node) value(ctx *sql.Context, e sql.Expression) (any, error) {
-	v, err := e.Eval(ctx, nil)
-	if err != nil {
-		return nil, err
-	}
-	return sql.UnwrapAny(ctx, v)
 }
 
 // SchemaDecided reports whether the columns are known. They are not while PREPARE has no value for a parameter that decides them.

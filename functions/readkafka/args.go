@@ -56,7 +56,7 @@ type Trigger struct {
 // Bind turns the pairs of a call, in their order, into Args. The pair StreamFlag marks a STREAM. Errors are *sqlerr.Error and hold no secret.
 func Bind(pairs []option.Pair, env ArgsEnv) (*Args, error) {
 	pairs, stream := cutStreamFlag(pairs)
-	pairs, err := spreadConsumerConfig(pairs, stream)
+	pairs, err := spreadConsumerConfig(Arguments, pairs, stream)
 	if err != nil {
 		return nil, err
 	}
@@ -94,10 +94,10 @@ func cutStreamFlag(pairs []option.Pair) ([]option.Pair, bool) {
 }
 
 // spreadConsumerConfig replaces consumerConfigUpdates by a kafka.* pair for each of its entries, so that they meet the same rules as those given singly.
-func spreadConsumerConfig(pairs []option.Pair, stream bool) ([]option.Pair, error) {
+func spreadConsumerConfig(table *option.Table, pairs []option.Pair, stream bool) ([]option.Pair, error) {
 	const name = "consumerConfigUpdates"
 	is := func(p option.Pair) bool {
-		o := Arguments.Lookup(p.Name)
+		o := table.Lookup(p.Name)
 		return o != nil && o.Name == name
 	}
 	if !slices.ContainsFunc(pairs, is) {
@@ -111,7 +111,7 @@ func spreadConsumerConfig(pairs []option.Pair, stream bool) ([]option.Pair, erro
 			rest = append(rest, p)
 		}
 	}
-	v, err := Arguments.Bind(configs, stream)
+	v, err := table.Bind(configs, stream)
 	if err != nil {
 		return nil, err
 	}
@@ -129,7 +129,7 @@ func spreadConsumerConfig(pairs []option.Pair, stream bool) ([]option.Pair, erro
 		switch {
 		case !twice:
 			rest = append(rest, property)
-		case !Arguments.Same(given, property):
+		case !table.Same(given, property):
 			return nil, sqlerr.New(sqlerr.OptionConflict, "'%s' stands in '%s' too, with another value", property.Name, v.As(name)).WithHint("keep one of them")
 		}
 	}
@@ -226,29 +226,9 @@ func (b *binder) reading() error {
 	return nil
 }
 
-func (b *binder) cluster() error {
-	if !b.Has("bootstrapServers") && b.env.DefaultConnection != "" {
-		return sqlerr.New(sqlerr.NotSupported, "the server's default connection '%s' is not supported yet", b.env.DefaultConnection).
-			WithHint("give bootstrapServers => 'broker:9092'")
-	}
-	if err := b.Require("bootstrapServers"); err != nil {
-		return err
-	}
-	brokers, err := kafka.ParseBrokers(b.List("bootstrapServers"))
-	if err != nil {
-		return b.Invalid("bootstrapServers", "%w", err)
-	}
-	base := kafka.Config{
-		Brokers: brokers, Allow: b.env.Allow, MaxBatchBytes: b.env.MaxBatchBytes,
-		ConnectTimeout: b.env.ConnectTimeout, FetchRetryTimeout: b.env.FetchRetryTimeout, DialTimeout: b.env.DialTimeout, RequestTimeout: b.env.RequestTimeout,
-	}
-	config, warnings, err := kafka.ParseProperties(base, b.Under("kafka.*"), kafka.PropertyOptions{FilesDir: b.env.FilesDir})
-	if err != nil {
-		return err
-	}
-	b.args.Cluster = config
-	b.Warnings = append(b.Warnings, warnings...)
-	return nil
+func (b *binder) cluster() (err error) {
+	b.args.Cluster, err = bindCluster(b.Values, b.env)
+	return err
 }
 
 // CheckName is the error for an argument name that read_kafka does not have, nil for one it has. It serves to refuse a call before its values are known.

@@ -1,6 +1,8 @@
 package readkafka
 
 import (
+	"slices"
+
 	"millrace/internal/kafka"
 	"millrace/internal/option"
 )
@@ -18,19 +20,29 @@ const (
 var formats = []string{"raw", "string", "json", "avro", "proto", "csv", "debezium", "short", "int", "long", "float", "double", "uuid"}
 
 // Arguments is the table of everything read_kafka takes. Names follow Databricks; the aliases are those of Spark, Beam and Managed I/O for Kafka.
-var Arguments = option.New("read_kafka", "argument", "", " => ", append(append(append(
-	sourceArguments(), boundArguments()...), readingArguments()...), formatArguments()...)...)
+var Arguments = option.New("read_kafka", "argument", "", " => ", slices.Concat(
+	ConnectionArguments(), topicArguments(), boundArguments(), readingArguments(), formatArguments())...)
 
-func sourceArguments() []option.Option {
+func topicArguments() []option.Option {
 	return []option.Option{
-		{Name: "bootstrapServers", Aliases: []string{"kafka.bootstrap.servers"}, Type: option.List, Required: true,
-			Doc: "The brokers to ask first: host:port with commas between them.", Example: "'broker1:9092,broker2:9092'"},
 		{Name: "subscribe", Aliases: []string{"topic", "topics"}, Type: option.List,
 			Doc: "The topics to read; exactly one of `subscribe`, `subscribePattern` and `assign` is given.", Example: "'orders,payments'"},
 		{Name: "subscribePattern", Aliases: []string{"topicPattern"}, Type: option.String,
 			Doc: "A regular expression (RE2) that the whole name of a topic must match; topics whose names begin with __ are left out.", Example: "'orders-.*'"},
 		{Name: "assign", Type: option.JSON,
 			Doc: "The partitions to read, by topic.", Example: `'{"orders":[0,1],"payments":[2]}'`},
+		{Name: "missingTopic", Type: option.Enum, Words: []string{"error", "wait", "skip"}, Default: "error", Batch: option.Later, Stream: option.Later,
+			Doc: "What to do when a named topic does not exist.", Example: "'error'"},
+		{Name: "partitionDiscoveryInterval", Aliases: []string{"dynamicReadPollIntervalSeconds"}, Type: option.Scalar, Batch: option.Later, Stream: option.Later,
+			Doc: "How often new topics and partitions are looked for.", Example: "'5m'"},
+	}
+}
+
+// ConnectionArguments say how to reach a cluster. Other table functions that do have them too.
+func ConnectionArguments() []option.Option {
+	return []option.Option{
+		{Name: "bootstrapServers", Aliases: []string{"kafka.bootstrap.servers"}, Type: option.List, Required: true,
+			Doc: "The brokers to ask first: host:port with commas between them.", Example: "'broker1:9092,broker2:9092'"},
 		{Name: "connection", Type: option.String, Batch: option.Later, Stream: option.Later,
 			Doc: "A named connection that holds brokers and credentials.", Example: "'prod'"},
 		{Name: "serviceCredential", Aliases: []string{"databricks.serviceCredential"}, Type: option.String, Batch: option.Later, Stream: option.Later,
@@ -41,10 +53,6 @@ func sourceArguments() []option.Option {
 			Doc: "A property of Java clients; the list is below.", Example: "'SASL_SSL'"},
 		{Name: "consumerConfigUpdates", Aliases: []string{"consumerConfig"}, Type: option.Map, Secret: true,
 			Doc: "Client properties as a map, with or without the prefix kafka.", Example: `'{"security.protocol":"SSL"}'`},
-		{Name: "missingTopic", Type: option.Enum, Words: []string{"error", "wait", "skip"}, Default: "error", Batch: option.Later, Stream: option.Later,
-			Doc: "What to do when a named topic does not exist.", Example: "'error'"},
-		{Name: "partitionDiscoveryInterval", Aliases: []string{"dynamicReadPollIntervalSeconds"}, Type: option.Scalar, Batch: option.Later, Stream: option.Later,
-			Doc: "How often new topics and partitions are looked for.", Example: "'5m'"},
 	}
 }
 

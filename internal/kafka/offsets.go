@@ -1,6 +1,7 @@
 package kafka
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -18,30 +19,25 @@ const (
 	askEarliest = -2
 )
 
-// offsets fills log start, high watermark and last stable offset of every partition.
+// offsets fills log start, high watermark and last stable offset of every partition. The last stable offset is asked for after the high watermark, so
+// that one below the other means an open transaction and not that records came between two questions.
 func (s *Snapshot) offsets(ctx context.Context, cl *client) error {
-	asks := []struct {
-		at  int64
-		iso Isolation
-		set func(*PartitionState, int64)
-	}{
-		{askEarliest, ReadUncommitted, func(p *PartitionState, o int64) { p.LogStart = o }},
-		{askLatest, ReadCommitted, func(p *PartitionState, o int64) { p.LastStable = o }},
-		{askLatest, ReadUncommitted, func(p *PartitionState, o int64) { p.HighWatermark = o }},
+	ask := func(iso Isolation, at int64, set func(*PartitionState, int64)) error {
+		l := s.list(iso, func(*TopicState, *PartitionState) (int64, bool) { return at, true })
+		return l.run(ctx, cl, func(t *target, o listed) error { set(t.part, o.offset); return nil })
 	}
-	errs := make([]error, len(asks))
-	var wg sync.WaitGroup
-	for i, a := range asks {
-		wg.Go(func() {
-			l := s.list(a.iso, func(*TopicState, *PartitionState) (int64, bool) { return a.at, true })
-			errs[i] = l.run(ctx, cl, func(t *target, o listed) error { a.set(t.part, o.offset); return nil })
-		})
+	var (
+		wg    sync.WaitGroup
+		start error
+	)
+	wg.Go(func() { start = ask(ReadUncommitted, askEarliest, func(p *PartitionState, o int64) { p.LogStart = o }) })
+	end := ask(ReadUncommitted, askLatest, func(p *PartitionState, o int64) { p.HighWatermark = o })
+	if end == nil {
+		end = ask(ReadCommitted, askLatest, func(p *PartitionState, o int64) { p.LastStable = o })
 	}
 	wg.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
+	if err := cmp.Or(end, start); err != nil {
+		return err
 	}
 	// The answers are of three moments. What follows is what any one moment has.
 	for t := range s.Topics {

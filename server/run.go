@@ -1,0 +1,253 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/dolthub/go-mysql-server/sql"
+	"github.com/dolthub/go-mysql-server/sql/plan"
+	"github.com/dolthub/go-mysql-server/sql/rowexec"
+	"github.com/dolthub/go-mysql-server/sql/types"
+	"github.com/dolthub/vitess/go/vt/sqlparser"
+
+	"millrace/internal/column"
+	"millrace/internal/sqlerr"
+	"millrace/server/dialect"
+	"millrace/server/wire"
+)
+
+// run executes a statement, with values for its placeholders, and answers.
+func (x *session) run(ctx context.Context, st *statement, values map[string]sqlparser.Expr, r results) (err error) {
+	start := time.Now()
+	x.engine.questions.Add(1)
+	defer func() {
+		if p := recover(); p != nil {
+			x.engine.log.Error("panic in a statement", "connection", x.id, "statement", st.shown.text, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			err = sqlerr.New(sqlerr.Unexpected, "the statement failed because of a fault in the server; its log has more")
+		}
+		err = st.shown.scrubError(err)
+		x.finished(st, start, r.RowCount(), err)
+	}()
+	ctx, cancel, err := x.limit(ctx, st)
+	if err != nil {
+		return err
+	}
+	defer cancel()
+	c, err := x.engine.ProcessList.BeginQuery(x.context(ctx, st.shown.text), st.shown.text)
+	if err != nil {
+		return fault(ctx, err)
+	}
+	defer x.engine.ProcessList.EndQuery(c)
+	return x.explainDenial(c, st, fault(c, x.answer(c, st, values, r)))
+}
+
+// explainDenial names the privilege that a call of read_kafka lacks: the engine says only that something was denied.
+func (x *session) explainDenial(c *sql.Context, st *statement, err error) error {
+	e, ok := sqlerr.As(err)
+	if !ok || e.Kind != sqlerr.NotGranted || !strings.Contains(strings.ToLower(st.text), "read_kafka") ||
+		x.engine.users.UserHasPrivileges(c, sql.NewDynamicPrivilegedOperation(kafkaRead)) {
+		return err
+	}
+	return e.WithHint("read_kafka needs the privilege KAFKA_READ: GRANT KAFKA_READ ON *.* TO '%s'", x.client.User)
+}
+
+// limit applies max_execution_time, which as in MySQL is for SELECT.
+func (x *session) limit(ctx context.Context, st *statement) (context.Context, context.CancelFunc, error) {
+	if _, ok := st.ast.(sqlparser.SelectStatement); !ok {
+		return ctx, func() {}, nil
+	}
+	v, err := x.sql.GetSessionVariable(x.context(ctx, ""), "max_execution_time")
+	if err != nil {
+		return ctx, nil, fault(ctx, err)
+	}
+	ms, _ := v.(int64)
+	if ms <= 0 {
+		return ctx, func() {}, nil
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, time.Duration(ms)*time.Millisecond, errTimeout)
+	return ctx, cancel, nil
+}
+
+// answer routes a statement: ours, or the engine's.
+func (x *session) answer(c *sql.Context, st *statement, values map[string]sqlparser.Expr, r results) error {
+	switch own := st.own.(type) {
+	case nil:
+	case dialect.Unsupported:
+		return dialect.NotSupportedAt(st.text, own.Pos, "%s is not supported yet", own.What)
+	case dialect.DescribeFunction:
+		return x.describe(c, own, r)
+	default:
+		return sqlerr.New(sqlerr.NotSupported, "this statement is not supported yet")
+	}
+	if st.ast == nil && st.grant != nil {
+		if err := st.grant.run(c, x.engine.users); err != nil {
+			return err
+		}
+		return r.OK(0, 0, "")
+	}
+	if kill, ok := st.ast.(*sqlparser.Kill); ok {
+		return x.kill(c, kill, r)
+	}
+	if r, ok := r.(interface{ ReturnsRows() error }); ok && onlyReads(st.ast) {
+		// The plan of a scan asks brokers, which may take its time.
+		if err := r.ReturnsRows(); err != nil {
+			return err
+		}
+	}
+	for _, v := range st.session {
+		v.column.StoredProcVal = x.sessionValue(v.name)
+	}
+	schema, rows, err := x.execute(c, st, values)
+	if err != nil {
+		return err
+	}
+	for _, name := range st.unknown {
+		c.Warn(int(sqlerr.UnknownVariable.Errno), "system variable '%s' is unknown: NULL is given for it", name)
+	}
+	if types.IsOkResultSchema(schema) || len(schema) == 0 {
+		return x.answerOK(c, st, rows, r)
+	}
+	return x.answerRows(c, schema, rows, r)
+}
+
+// onlyReads is true for statements that are of no use to a client that has gone.
+func onlyReads(ast sqlparser.Statement) bool {
+	switch n := ast.(type) {
+	case sqlparser.SelectStatement:
+		return n.GetInto() == nil
+	case *sqlparser.Explain, *sqlparser.Show:
+		return true
+	}
+	return false
+}
+
+// execute hands a statement to the engine. The engine looks placeholders up by the statement's text in the session, where it is put for
+// this call only: other statements may have the same text.
+func (x *session) execute(c *sql.Context, st *statement, values map[string]sqlparser.Expr) (sql.Schema, sql.RowIter, error) {
+	if values != nil {
+		x.sql.PrepareQuery(st.text, st.ast)
+		defer x.sql.UnprepareQuery(st.text)
+	}
+	schema, rows, _, err := x.engine.QueryWithBindings(c, st.text, st.ast, values, nil)
+	return schema, rows, err
+}
+
+// answerOK runs a statement that returns no rows to its end.
+func (x *session) answerOK(c *sql.Context, st *statement, rows sql.RowIter, r results) error {
+	var ok types.OkResult
+	for {
+		row, err := rows.Next(c)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			_ = rows.Close(c) // it fails for the same reason, which err tells better
+			return err
+		}
+		if len(row) > 0 {
+			if result, is := row[0].(types.OkResult); is {
+				ok = result
+			}
+		}
+	}
+	if err := rows.Close(c); err != nil {
+		return err
+	}
+	if st.grant != nil {
+		if err := st.grant.run(c, x.engine.users); err != nil {
+			return err
+		}
+	}
+	info := ""
+	if ok.Info != nil {
+		info = ok.Info.String()
+	}
+	return r.OK(ok.RowsAffected, ok.InsertID, info)
+}
+
+func (x *session) answerRows(c *sql.Context, schema sql.Schema, rows sql.RowIter, r results) error {
+	columns := columnsOf(c, schema)
+	err := r.Columns(columns)
+	if err == nil {
+		err = send(c, schema, columns, rows, r)
+	}
+	if closing := rows.Close(c); err == nil {
+		err = closing
+	}
+	if err != nil {
+		return err
+	}
+	return r.EndRows()
+}
+
+// batchIter is implemented by the iterators of our own plan nodes: batches instead of rows, valid until the next call.
+type batchIter interface {
+	NextBatch(*sql.Context) (*column.Batch, error)
+	Fields() []column.Field
+}
+
+// unwrap looks through the engine's bookkeeping at the root of a plan. Whoever takes batches from below must still close the root.
+func unwrap(rows sql.RowIter) sql.RowIter {
+	for {
+		switch i := rows.(type) {
+		case *rowexec.ExprCloserIter:
+			rows = i.GetIter()
+		case *plan.TrackedRowIter:
+			rows = i.GetIter()
+		case *rowexec.TransactionCommittingIter:
+			rows = i.GetIter()
+		default:
+			return rows
+		}
+	}
+}
+
+// send sends all rows: as batches when the root of the plan and the results both speak them.
+func send(c *sql.Context, schema sql.Schema, columns []wire.Column, rows sql.RowIter, r results) error {
+	if b, ok := r.(batches); ok {
+		if from, ok := unwrap(rows).(batchIter); ok && len(from.Fields()) == len(columns) {
+			if err := sendBatches(c, from, b); err != nil {
+				return err
+			}
+			c.GetLastQueryInfo().FoundRows.Store(r.RowCount()) // the engine counts rows that pass its own iterators
+			return nil
+		}
+	}
+	e := newEncoder(c, schema, columns, r.Binary())
+	for {
+		row, err := rows.Next(c)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err == nil {
+			err = c.Err() // not every iterator of the engine looks at the context
+		}
+		if err != nil {
+			return err
+		}
+		e.row = row
+		if err := r.Row(e.fill); err != nil {
+			return err
+		}
+	}
+}
+
+func sendBatches(c *sql.Context, from batchIter, to batches) error {
+	for {
+		b, err := from.NextBatch(c)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if err := to.Batch(b); err != nil {
+			return err
+		}
+	}
+}

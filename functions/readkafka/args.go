@@ -6,6 +6,7 @@ import (
 	"net"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -39,6 +40,8 @@ type Args struct {
 	Stream bool
 	// IncludeHeaders adds the column headers; Payload adds the column payload of Managed I/O, which spells the format data_format.
 	IncludeHeaders, Payload bool
+	// TimestampSkew is how far records may be out of the order of their timestamps, nil when the user has not said so.
+	TimestampSkew *time.Duration
 	// Trigger bounds the batches of a streaming table.
 	Trigger Trigger
 	// Warnings say what was given and changes nothing.
@@ -215,6 +218,13 @@ func (b *binder) reading() error {
 	a.Spec.MinPartitions = int(b.Int("minPartitions"))
 	a.Spec.MaxRecordsPerPartition = b.Int("maxRecordsPerPartition")
 	a.IncludeHeaders = b.Bool("includeHeaders")
+	if b.Has("timestampSkew") {
+		skew := b.Duration("timestampSkew")
+		a.TimestampSkew = &skew
+	}
+	if err := b.budget(); err != nil {
+		return err
+	}
 	a.Payload = b.Has("format") && strings.HasPrefix(strings.ToLower(b.As("format")), "data")
 	if !a.Stream {
 		return nil
@@ -222,6 +232,32 @@ func (b *binder) reading() error {
 	a.Trigger = Trigger{MaxOffsets: b.Int("maxOffsetsPerTrigger"), MinOffsets: b.Int("minOffsetsPerTrigger"), MaxDelay: b.Duration("maxTriggerDelay")}
 	if a.Trigger.MaxOffsets > 0 && a.Trigger.MinOffsets > a.Trigger.MaxOffsets {
 		return sqlerr.New(sqlerr.OptionConflict, "'%s' is %d, more than '%s', which is %d", b.As("minOffsetsPerTrigger"), a.Trigger.MinOffsets, b.As("maxOffsetsPerTrigger"), a.Trigger.MaxOffsets)
+	}
+	return nil
+}
+
+// longestRead is the largest value of maxReadTimeSeconds: a year.
+const longestRead = 365 * 24 * 60 * 60
+
+// budget binds what ends a read early.
+func (b *binder) budget() error {
+	b.args.Spec.MaxRecords = b.Int("maxNumRecords")
+	if b.Has("maxReadTimeSeconds") {
+		text := strings.TrimSpace(b.String("maxReadTimeSeconds"))
+		seconds, err := strconv.ParseFloat(text, 64)
+		if err != nil || !(seconds > 0 && seconds <= longestRead) {
+			return b.Invalid("maxReadTimeSeconds", "is '%s', expected a number of seconds above 0 and up to %d", option.Show(text), longestRead)
+		}
+		b.args.Spec.MaxTime = time.Duration(seconds * float64(time.Second))
+	}
+	switch word := b.String("missingTopic"); {
+	case word == "skip":
+		b.args.Spec.Select.Missing = kafka.MissingSkipped
+	case word == "wait" && b.args.Stream:
+		b.args.Spec.Select.Missing = kafka.MissingAwaited
+	case word == "wait":
+		return b.Invalid("missingTopic", "is 'wait', which a read with an end cannot do").
+			WithHint("allowed are 'error' and 'skip'; a STREAM can wait for a topic to be created")
 	}
 	return nil
 }

@@ -31,8 +31,8 @@ func topicArguments() []option.Option {
 			Doc: "A regular expression (RE2) that the whole name of a topic must match; topics whose names begin with __ are left out.", Example: "'orders-.*'"},
 		{Name: "assign", Type: option.JSON,
 			Doc: "The partitions to read, by topic.", Example: `'{"orders":[0,1],"payments":[2]}'`},
-		{Name: "missingTopic", Type: option.Enum, Words: []string{"error", "wait", "skip"}, Default: "error", Batch: option.Later, Stream: option.Later,
-			Doc: "What to do when a named topic does not exist.", Example: "'error'"},
+		{Name: "missingTopic", Type: option.Enum, Words: []string{"error", "wait", "skip"}, Default: "error",
+			Doc: "What to do when a named topic or partition does not exist: fail, wait for it (STREAM only), or leave it out with a warning.", Example: "'skip'"},
 		{Name: "partitionDiscoveryInterval", Aliases: []string{"dynamicReadPollIntervalSeconds"}, Type: option.Scalar, Batch: option.Later, Stream: option.Later,
 			Doc: "How often new topics and partitions are looked for.", Example: "'5m'"},
 	}
@@ -78,7 +78,7 @@ func boundArguments() []option.Option {
 			Doc: "Whether records of open and aborted transactions are left out; also decides what latest means.", Example: "'read_uncommitted'"},
 		{Name: "failOnDataLoss", Type: option.Bool, Default: "true",
 			Doc: "Whether a range that the log no longer holds is an error; otherwise it is cut and a warning counts what is gone.", Example: "false"},
-		{Name: "timestampSkew", Type: option.Duration, Batch: option.Later, Stream: option.Later,
+		{Name: "timestampSkew", Type: option.Duration,
 			Doc: "How far records may be out of time order; lets a predicate on timestamp end a read early.", Example: "'10m'"},
 	}
 }
@@ -96,8 +96,10 @@ func readingArguments() []option.Option {
 			Doc: "The longest that minOffsetsPerTrigger may hold a batch back.", Example: "'5m'"},
 		{Name: "bytesEstimateWindowLength", Type: option.Duration, Default: "300s", Batch: option.Refused, Stream: option.Later, Reason: onlyStream,
 			Doc: "The window over which the bytes behind are estimated.", Example: "'10m'"},
-		{Name: "maxReadTimeSeconds", Type: option.Scalar, Batch: option.Later, Stream: option.Later, Doc: "Stop after this time, with a warning.", Example: "30"},
-		{Name: "maxNumRecords", Type: option.Scalar, Batch: option.Later, Stream: option.Later, Doc: "Stop after so many records, with a warning.", Example: "1000"},
+		{Name: "maxReadTimeSeconds", Type: option.Scalar,
+			Doc: "Stop after this time, with a warning that names what was not read; fractions of a second are allowed.", Example: "30"},
+		{Name: "maxNumRecords", Type: option.Long, Min: 1,
+			Doc: "Stop after so many records of all partitions together, with a warning that names what was not read.", Example: "1000"},
 		{Name: "groupId", Aliases: []string{"kafka.group.id"}, Type: option.String, Batch: option.Ignored, Stream: option.Ignored, Reason: "a read joins no consumer group and commits nothing",
 			Doc: "Accepted for statements written for Spark.", Example: "'reports'"},
 		{Name: "groupIdPrefix", Type: option.String, Batch: option.Ignored, Stream: option.Ignored, Reason: "a read joins no consumer group and commits nothing",

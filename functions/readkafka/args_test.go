@@ -114,6 +114,15 @@ func show(a *Args) string {
 	if s.MinPartitions != 0 || s.MaxRecordsPerPartition != 0 {
 		line("splits     at least %d, at most %d records each", s.MinPartitions, s.MaxRecordsPerPartition)
 	}
+	if s.MaxTime != 0 || s.MaxRecords != 0 {
+		line("ends after %v, %d records", s.MaxTime, s.MaxRecords)
+	}
+	if s.Select.Missing != kafka.MissingFails {
+		line("missing    topics are %s", [...]string{"", "left out", "waited for"}[s.Select.Missing])
+	}
+	if a.TimestampSkew != nil {
+		line("skew       %v", *a.TimestampSkew)
+	}
 	if a.IncludeHeaders {
 		line("columns    with headers")
 	}

@@ -18,10 +18,11 @@ type lane struct {
 	sink   scan.Sink
 	parser *parser
 	client *client // nil until there is work
+	pace   pace
 }
 
 func newLane(s *source, sink scan.Sink) *lane {
-	return &lane{src: s, sink: sink, parser: newParser(s.req.Fields, s.names, &s.cfg, s.req.Bounds, sink)}
+	return &lane{src: s, sink: sink, pace: newPace(&s.cfg, s.req.Limit), parser: newParser(s.req.Fields, s.names, &s.cfg, s.req.Bounds, sink)}
 }
 
 func (l *lane) close() {
@@ -37,6 +38,9 @@ func (l *lane) run(ctx context.Context) error {
 	for {
 		if err := ctx.Err(); err != nil {
 			return context.Cause(ctx)
+		}
+		if s.budget.over() {
+			break
 		}
 		u, ok := s.work.take(s.perOffset(), l.worthStealing())
 		if !ok {
@@ -55,7 +59,11 @@ func (l *lane) run(ctx context.Context) error {
 			}
 		}
 		for _, t := range alone {
-			if err := l.read(ctx, t); err != nil {
+			err := l.read(ctx, t)
+			if err == errSpent { //nolint:errorlint // read wraps nothing around it
+				break
+			}
+			if err != nil {
 				return err
 			}
 			l.done(t)
@@ -114,7 +122,7 @@ func (l *lane) read(ctx context.Context, t *task) error {
 	var (
 		s       = l.src
 		next    = t.next
-		pace    = newPace(&s.cfg, s.req.Limit)
+		pace    = &l.pace
 		failed  = trouble{lane: l, task: t}
 		empties = 0 // answers in a row that prove a gap up to the end
 		worked  time.Duration
@@ -124,11 +132,16 @@ func (l *lane) read(ctx context.Context, t *task) error {
 		if next >= end {
 			return nil
 		}
+		if s.budget.over() {
+			return errSpent
+		}
 		if pending == nil {
 			pending = l.fetch(ctx, ask{t.partition, next, pace.next(end-next, s.perOffset())})
 		}
 		began := time.Now()
-		<-pending.done
+		if err := l.await(pending, cancel); err != nil {
+			return err
+		}
 		call := pending
 		pending = nil
 		waited := time.Since(began)
@@ -181,7 +194,7 @@ func (l *lane) read(ctx context.Context, t *task) error {
 		failed.reset()
 		t.touch(next)
 		end = t.claim(to)
-		pace.observe(len(p.RecordBatches), waited, worked)
+		pace.observe(len(p.RecordBatches), call.took, waited, worked)
 		if to < end && !l.lastNeeded() {
 			pending = l.fetch(ctx, ask{t.partition, to, pace.next(end-to, s.perOffset())})
 		}
@@ -213,10 +226,11 @@ func (l *lane) parse(ctx context.Context, t *task, p *kmsg.FetchResponseTopicPar
 	if err != nil {
 		return l.parseError(t, err)
 	}
-	if l.lastNeeded() { // the first rows are to be seen at once
+	if l.lastNeeded() || l.src.spec.MaxRecords > 0 { // the first rows are to be seen at once, those that the budget has no room for known by their partition
 		if err := l.parser.flush(ctx); err != nil {
 			return err
 		}
+		l.src.budget.parsed(t)
 	}
 	l.passed(from, to)
 	return nil

@@ -44,6 +44,9 @@ func (s *Snapshot) Plan(ctx context.Context, spec ReadSpec, req scan.Request) (s
 	ctx, cancel := context.WithTimeout(ctx, s.cluster.cfg.ConnectTimeout)
 	defer cancel()
 	p := &planner{Snapshot: s, spec: spec}
+	if len(s.Missing) > 0 {
+		p.warnings = append(p.warnings, fmt.Sprintf("%s: no such topic or partition, left out as 'missingTopic' => 'skip' says", some(s.Missing)))
+	}
 	for _, b := range []struct {
 		bound Bound
 		name  string
@@ -103,7 +106,7 @@ func (p *planner) sameNames(b Bound, name string) error {
 	}
 	for _, topic := range slices.Sorted(maps.Keys(named)) {
 		for _, n := range slices.Sorted(maps.Keys(named[topic])) {
-			if !selected[topic][n] {
+			if !selected[topic][n] && !p.left(topic, n) {
 				extra = append(extra, fmt.Sprintf("%s/%d", topic, n))
 			}
 		}
@@ -116,6 +119,11 @@ func (p *planner) sameNames(b Bound, name string) error {
 		return sqlerr.New(sqlerr.KafkaOffsets, "'%s' names %s, which is not among the partitions that are read", name, some(extra))
 	}
 	return nil
+}
+
+// left reports whether a partition was selected, does not exist, and was left out for that.
+func (s *Snapshot) left(topic string, partition int32) bool {
+	return slices.Contains(s.Missing, topic) || len(s.Missing) > 0 && slices.Contains(s.Missing, fmt.Sprintf("%s/%d", topic, partition))
 }
 
 // some lists the first few of names.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -26,6 +27,8 @@ type Snapshot struct {
 	cluster *Cluster
 	// Topics ascend by name.
 	Topics []TopicState
+	// Missing names topics and partitions that were selected and do not exist, when the selection says that this is no error.
+	Missing []string
 }
 
 // TopicState is a topic of a Snapshot.
@@ -92,6 +95,7 @@ func (c *Cluster) Snapshot(ctx context.Context, sel Selection) (*Snapshot, error
 			return nil, pending
 		}
 	}
+	s.Missing = sel.absent(s.Topics)
 	if err := s.offsets(ctx, cl); err != nil {
 		return nil, err
 	}
@@ -150,8 +154,8 @@ func (c *Cluster) topics(ctx context.Context, cl *client, sel Selection) (_ []To
 		case codeDenied:
 			return nil, nil, topicNotAuthorized(name, "DESCRIBE")
 		case codeMissing, codeIdentity:
-			if sel.Pattern != nil {
-				continue // deleted while we asked
+			if sel.Pattern != nil || sel.Missing == MissingSkipped {
+				continue // a pattern: deleted while we asked
 			}
 			return nil, topicNotFound(name), nil
 		case codeTransient:
@@ -176,7 +180,7 @@ func (c *Cluster) topics(ctx context.Context, cl *client, sel Selection) (_ []To
 		}
 		slices.SortFunc(ts.Partitions, func(a, b PartitionState) int { return cmp.Compare(a.Partition, b.Partition) })
 		for _, p := range wanted[name] {
-			if !slices.ContainsFunc(ts.Partitions, func(s PartitionState) bool { return s.Partition == p }) {
+			if sel.Missing != MissingSkipped && !slices.ContainsFunc(ts.Partitions, func(s PartitionState) bool { return s.Partition == p }) {
 				return nil, sqlerr.New(sqlerr.KafkaTopicNotFound, "topic '%s' has no partition %d; it has %d partitions", name, p, len(t.Partitions)), nil
 			}
 		}
@@ -184,11 +188,44 @@ func (c *Cluster) topics(ctx context.Context, cl *client, sel Selection) (_ []To
 	}
 	slices.SortFunc(out, func(a, b TopicState) int { return strings.Compare(a.Name, b.Name) })
 	for _, n := range names {
-		if !slices.ContainsFunc(out, func(t TopicState) bool { return t.Name == n }) {
+		if sel.Missing != MissingSkipped && !slices.ContainsFunc(out, func(t TopicState) bool { return t.Name == n }) {
 			return nil, topicNotFound(n), nil
 		}
 	}
 	return out, nil, nil
+}
+
+// absent lists what s names and topics lack, in order.
+func (s Selection) absent(topics []TopicState) []string {
+	if s.Missing != MissingSkipped {
+		return nil
+	}
+	found := map[string]map[int32]bool{}
+	for _, t := range topics {
+		found[t.Name] = map[int32]bool{}
+		for _, p := range t.Partitions {
+			found[t.Name][p.Partition] = true
+		}
+	}
+	var absent []string
+	for _, t := range s.Topics {
+		if found[t] == nil {
+			absent = append(absent, t)
+		}
+	}
+	for t, partitions := range s.Assign {
+		if found[t] == nil {
+			absent = append(absent, t)
+			continue
+		}
+		for _, p := range partitions {
+			if !found[t][p] {
+				absent = append(absent, fmt.Sprintf("%s/%d", t, p))
+			}
+		}
+	}
+	slices.Sort(absent)
+	return absent
 }
 
 // whole gives a matcher that wants all of a name. Leftmost-longest matching finds a match of the whole text wherever there is one; the expression is

@@ -22,6 +22,7 @@ type source struct {
 	splits  []scan.Split
 	lanes   int
 	work    work
+	budget  *budget
 	stats   counters
 
 	mu       sync.Mutex
@@ -36,7 +37,10 @@ type counters struct {
 const mostLanes = 8
 
 func newSource(p *planner, req scan.Request) *source {
-	s := &source{cluster: p.cluster, cfg: p.cluster.cfg, spec: p.spec, req: req, warnings: p.warnings}
+	if n := p.spec.MaxRecords; n > 0 && (req.Limit < 0 || n < req.Limit) {
+		req.Limit = n
+	}
+	s := &source{cluster: p.cluster, cfg: p.cluster.cfg, spec: p.spec, req: req, warnings: p.warnings, budget: newBudget(p.spec)}
 	s.lanes = req.Lanes
 	if s.lanes <= 0 {
 		s.lanes = min(runtime.GOMAXPROCS(0), mostLanes)
@@ -165,12 +169,15 @@ func (s *source) Run(ctx context.Context, newSink func(lane int) (scan.Sink, err
 			once.Do(func() { first = err; cancel() })
 		}
 	}
+	s.budget.start()
+	defer s.budget.stop()
 	for i := range s.lanes {
 		sink, err := newSink(i)
 		if err != nil {
 			fail(err)
 			break
 		}
+		sink = s.budget.sink(sink)
 		wg.Go(func() {
 			l := newLane(s, sink)
 			defer l.close()
@@ -178,6 +185,9 @@ func (s *source) Run(ctx context.Context, newSink func(lane int) (scan.Sink, err
 		})
 	}
 	wg.Wait()
+	if w := s.budget.warning(s.work.left()); w != "" && first == nil {
+		s.warn(w)
+	}
 	switch {
 	case first == nil, errors.Is(first, scan.Stop):
 		return nil

@@ -1,6 +1,9 @@
 package kafka
 
-import "regexp"
+import (
+	"regexp"
+	"time"
+)
 
 // Isolation is Kafka's isolation.level.
 type Isolation int8
@@ -11,7 +14,7 @@ const (
 	ReadCommitted   Isolation = 1
 )
 
-// Selection names what to read. Exactly one field is set.
+// Selection names what to read. Exactly one of Topics, Pattern and Assign is set.
 type Selection struct {
 	// Topics must exist.
 	Topics []string
@@ -19,7 +22,19 @@ type Selection struct {
 	Pattern *regexp.Regexp
 	// Assign names partitions.
 	Assign map[string][]int32
+	// Missing says what to do about a topic or partition that is named and does not exist.
+	Missing Missing
 }
+
+// Missing is what to do about a topic that does not exist.
+type Missing uint8
+
+// What can be done about a missing topic: fail, leave it out with a warning, or, in a read without an end, wait for it to be created.
+const (
+	MissingFails Missing = iota
+	MissingSkipped
+	MissingAwaited
+)
 
 // Bound is one end of a read: where it starts (inclusive) or where it ends (exclusive).
 type Bound struct {
@@ -56,4 +71,8 @@ type ReadSpec struct {
 	// MinPartitions and MaxRecordsPerPartition are hints for the number of splits; 0 for none.
 	MinPartitions          int
 	MaxRecordsPerPartition int64
+	// MaxTime, when not 0, ends a read so long after it began to run; MaxRecords, when not 0, after so many records of all partitions together. A
+	// warning names what was not read.
+	MaxTime    time.Duration
+	MaxRecords int64
 }

@@ -11,15 +11,19 @@ import (
 // the tasks that need more care than a common request can give: an error, a batch that does not fit, an end that only an answer to the partition
 // alone can prove. They are to be read alone, from where they are.
 func (l *lane) readTogether(ctx context.Context, tasks []*task) (alone []*task, _ error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	todo := slices.Clone(tasks)
-	for len(todo) > 0 {
+	for len(todo) > 0 && !l.src.budget.over() {
 		each := l.src.cfg.togetherBytes(len(todo), l.src.req.Limit)
 		asks := make([]ask, len(todo))
 		for i, t := range todo {
 			asks[i] = ask{t.partition, t.next, each}
 		}
 		c := l.fetch(ctx, asks...)
-		<-c.done
+		if l.await(c, cancel) != nil {
+			break // run sees it, too
+		}
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}

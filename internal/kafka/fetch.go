@@ -27,6 +27,8 @@ type call struct {
 
 	resp *kmsg.FetchResponse
 	err  error
+	// took is the time from request to answer.
+	took time.Duration
 }
 
 // fetch sends a request for asks, which have one leader. The goroutine that waits for the answer ends when the answer or ctx's end comes; whoever
@@ -39,7 +41,9 @@ func (l *lane) fetch(ctx context.Context, asks ...ask) *call {
 		defer close(c.done)
 		ctx, cancel := context.WithTimeout(ctx, l.src.cfg.FetchMaxWait+l.src.cfg.RequestTimeout)
 		defer cancel()
+		sent := time.Now()
 		resp, err := l.client.kgo.Broker(int(c.broker)).Request(ctx, req)
+		c.took = time.Since(sent)
 		if err != nil {
 			c.err = err
 			return
@@ -103,13 +107,24 @@ func (c *call) answer(a *ask) (*kmsg.FetchResponseTopicPartition, error) {
 	return nil, errLeftOut
 }
 
-// pace sizes the fetches of a task: small at first when few rows are wanted, doubling while the lane waits for answers longer than it works on them,
-// and no larger than what is left of the task.
+// pace sizes the fetches of a lane. It starts small when few rows are wanted. While the lane waits for answers longer than it works on them, it tries
+// fetches of twice the size and keeps to them only when bytes then arrive clearly faster: over a link with latency they do, while a broker
+// nearby spends more on assembling a large answer than a round trip costs.
 type pace struct {
 	size  int32
 	fixed bool // the user gave the size
 	cap   int32
+
+	// got and took add up full answers of the present size; before is the rate, in bytes a second, of half the size, 0 when it was not tried.
+	got     int64
+	took    time.Duration
+	answers int
+	before  float64
+	settled bool
 }
+
+// paceAnswers is the number of full answers that a size is judged by.
+const paceAnswers = 4
 
 func newPace(cfg *Config, limit int64) pace {
 	if n := cfg.fetchBytes(); n > 0 {
@@ -145,9 +160,29 @@ func (c *Config) togetherBytes(n int, limit int64) int32 {
 	return each
 }
 
-// observe notes an answer of got bytes that the lane waited for, and for how long it worked on the one before.
-func (p *pace) observe(got int, waited, worked time.Duration) {
-	if !p.fixed && waited > worked && got > int(p.size)/2 {
+// observe notes an answer of got bytes that took so long to come, of which the lane waited part; worked is how long it was busy with the one before.
+func (p *pace) observe(got int, took, waited, worked time.Duration) {
+	if p.fixed || p.settled || got <= int(p.size)/2 {
+		return
+	}
+	if p.size < firstFetchBytes { // small only for the first rows of a LIMIT
+		p.size = min(2*p.size, p.cap)
+		return
+	}
+	p.got += int64(got)
+	p.took += took
+	if p.answers++; p.answers < paceAnswers {
+		return
+	}
+	rate := float64(p.got) / max(p.took.Seconds(), 1e-9)
+	p.got, p.took, p.answers = 0, 0, 0
+	switch {
+	case p.before > 0 && rate < 1.25*p.before:
+		p.size, p.settled = p.size/2, true
+	case p.size >= p.cap:
+		p.settled = true
+	case waited > worked:
+		p.before = rate
 		p.size = min(2*p.size, p.cap)
 	}
 }

@@ -140,6 +140,6 @@ func (p persister) Persist(_ *sql.Context, data []byte) error {
 
 // context is the engine's context for one statement of a session.
 func (e *engine) context(ctx context.Context, s sql.Session, shown string) *sql.Context {
-	return sql.NewContext(ctx, sql.WithSession(s), sql.WithPid(e.pid.Add(1)), sql.WithQuery(shown), sql.WithMemoryManager(e.MemoryManager),
+	return sql.NewContext(context.WithValue(ctx, engineOf{}, e), sql.WithSession(s), sql.WithPid(e.pid.Add(1)), sql.WithQuery(shown), sql.WithMemoryManager(e.MemoryManager),
 		sql.WithProcessList(e.ProcessList))
 }

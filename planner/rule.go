@@ -42,6 +42,9 @@ type place struct {
 
 // grow replaces the subtrees of n by scans that are not finished, bottom up.
 func grow(ctx *sql.Context, n sql.Node, at place) (sql.Node, transform.TreeIdentity, error) {
+	if describes(n) {
+		return n, transform.SameTree, nil
+	}
 	n, same, err := eachSubquery(ctx, n, func(ctx *sql.Context, sq *plan.Subquery) (sql.Node, transform.TreeIdentity, error) {
 		return grow(ctx, sq.Query, place{scoped: true})
 	})
@@ -58,6 +61,15 @@ func grow(ctx *sql.Context, n sql.Node, at place) (sql.Node, transform.TreeIdent
 		return larger, transform.NewTree, nil
 	}
 	return n, same && sameChildren, nil
+}
+
+// describes reports whether n says what its child is and reads no rows of it: the engine then wants a child of a type that it knows.
+func describes(n sql.Node) bool {
+	switch n.(type) {
+	case *plan.ShowColumns, *plan.ShowCreateTable, *plan.ShowIndexes:
+		return true
+	}
+	return false
 }
 
 func limits(n sql.Node) bool {

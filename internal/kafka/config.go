@@ -28,10 +28,18 @@ type Config struct {
 	// whenever TLS differs.
 	TLS    *tls.Config
 	TLSKey string
-	// Mechanism is PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512, empty without SASL.
+	// Mechanism is that of SASL, empty without.
 	Mechanism string
-	// User and Password are the SASL credentials. They never appear in a message or log.
-	User, Password string
+	// User and Password are the credentials of PLAIN and SCRAM; with DelegationToken they are the id and the key of a delegation token. The password
+	// never appears in a message or log.
+	User, Password  string
+	DelegationToken bool
+	// Login is how the other mechanisms log in, nil for PLAIN and SCRAM.
+	Login *Login
+	// Label stands for the user in messages, such as "connection 'prod'"; empty names the user.
+	Label string
+	// Hosts are the brokers that may be connected to, whatever the cluster advertises: those that the credentials are for. nil allows every host.
+	Hosts Hosts
 
 	// ConnectTimeout bounds reaching the cluster and planning (default 10 s); FetchRetryTimeout bounds how long one fetch may keep failing
 	// for a transient cause (default 60 s); DialTimeout and RequestTimeout are those of one connection and one request.

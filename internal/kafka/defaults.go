@@ -58,6 +58,10 @@ func (c Config) Key() string {
 	h := sha256.New()
 	fmt.Fprintf(h, "%q %q %q %q %q %q %q %q %v %v %d %d", c.Brokers, c.ClientID, c.Rack, c.Protocol, c.TLSKey, c.Mechanism, c.User, c.Password,
 		c.DialTimeout, c.RequestTimeout, c.ReceiveBuffer, c.SendBuffer)
+	if c.Login != nil {
+		fmt.Fprintf(h, " %q", c.Login.key)
+	}
+	fmt.Fprintf(h, " %v %q", c.DelegationToken, c.Hosts)
 	return hex.EncodeToString(h.Sum(nil)[:12])
 }
 

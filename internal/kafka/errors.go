@@ -34,6 +34,12 @@ func (c Config) requestError(ctx context.Context, err error) error {
 // connectError says why a broker cannot be used. silent means that it did not answer in time. addr is the address as configured; an error of the
 // dialer knows better.
 func (c Config) connectError(addr string, err error, silent bool) *sqlerr.Error {
+	if e, ok := sqlerr.As(err); ok { // of a login, which knows what went wrong
+		var refused *refusedError
+		if !errors.As(err, &refused) {
+			return e
+		}
+	}
 	var dial *dialError
 	if errors.As(err, &dial) {
 		addr = dial.hostPort
@@ -88,7 +94,7 @@ func (c Config) connectError(addr string, err error, silent bool) *sqlerr.Error 
 	case strings.Contains(err.Error(), "response size"):
 		return sqlerr.New(sqlerr.KafkaProtocol, "'%s' does not answer as a Kafka broker", addr).WithCause(err).WithHint(encrypted, c.Protocol)
 	case c.Protocol.usesSASL() && (errors.As(err, &eof) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)):
-		return sqlerr.New(sqlerr.KafkaAuth, "broker '%s' closed the connection during authentication as user '%s' by %s", addr, c.User, c.Mechanism).
+		return sqlerr.New(sqlerr.KafkaAuth, "broker '%s' closed the connection during authentication as %s by %s", addr, c.who(), c.Mechanism).
 			WithCause(err).WithHint("Check user, password and 'kafka.sasl.mechanism'.")
 	case errors.As(err, &eof), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return sqlerr.New(sqlerr.KafkaProtocol, "broker '%s' closed the connection at the first request", addr).WithCause(err).WithHint(encrypted, c.Protocol)
@@ -103,7 +109,7 @@ func (c Config) connectError(addr string, err error, silent bool) *sqlerr.Error 
 func (c Config) codeError(addr string, ke *kerr.Error) *sqlerr.Error {
 	switch ke {
 	case kerr.SaslAuthenticationFailed:
-		return sqlerr.New(sqlerr.KafkaAuth, "broker '%s' refuses user '%s' by %s: %w", addr, c.User, c.Mechanism, ke).
+		return sqlerr.New(sqlerr.KafkaAuth, "broker '%s' refuses %s by %s: %w", addr, c.who(), c.Mechanism, ke).
 			WithHint("Check user, password and 'kafka.sasl.mechanism'.")
 	case kerr.UnsupportedSaslMechanism:
 		return sqlerr.New(sqlerr.KafkaAuth, "broker '%s' does not offer 'kafka.sasl.mechanism' %s", addr, c.Mechanism).WithCause(ke)

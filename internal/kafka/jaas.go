@@ -25,6 +25,9 @@ var jaasModules = map[string][]string{
 	"com.ibm.security.auth.module.Krb5LoginModule":                        {"GSSAPI"},
 }
 
+// shades are what platforms put before the package of a class.
+var shades = []string{"kafkashaded.", "shadedmskiam."}
+
 // parseJAAS reads the line of one login module. Errors give places, never text: a slip in quoting may put the password anywhere.
 func parseJAAS(text string) (jaasLogin, error) {
 	p := &jaasParser{text: text}
@@ -32,9 +35,7 @@ func parseJAAS(text string) (jaasLogin, error) {
 	if err != nil {
 		return jaasLogin{}, fmt.Errorf("it does not begin with the class of a login module: %w", err)
 	}
-	for _, shade := range []string{"kafkashaded.", "shadedmskiam."} {
-		class = strings.TrimPrefix(class, shade)
-	}
+	class = unshaded(class)
 	if _, known := jaasModules[class]; !known {
 		return jaasLogin{}, fmt.Errorf("it does not begin with the class of a login module that Millrace knows, such as org.apache.kafka.common.security.plain.PlainLoginModule")
 	}

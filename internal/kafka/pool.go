@@ -10,9 +10,6 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
-	"github.com/twmb/franz-go/pkg/sasl"
-	"github.com/twmb/franz-go/pkg/sasl/plain"
-	"github.com/twmb/franz-go/pkg/sasl/scram"
 
 	"millrace/internal/sqlerr"
 )
@@ -262,23 +259,6 @@ func (g *group) open(seeds []string) (*client, error) {
 		return nil, sqlerr.New(sqlerr.OptionInvalid, "the Kafka client refuses its configuration: %w", err)
 	}
 	return &client{kgo: cl, idleSince: time.Now()}, nil
-}
-
-func (c Config) mechanism() (sasl.Mechanism, error) {
-	switch c.Mechanism {
-	case "PLAIN":
-		return plain.Auth{User: c.User, Pass: c.Password}.AsMechanism(), nil
-	case "SCRAM-SHA-256":
-		return scram.Auth{User: c.User, Pass: c.Password}.AsSha256Mechanism(), nil
-	case "SCRAM-SHA-512":
-		return scram.Auth{User: c.User, Pass: c.Password}.AsSha512Mechanism(), nil
-	case "":
-		return nil, sqlerr.New(sqlerr.OptionMissing, "'kafka.sasl.mechanism' is missing: 'kafka.security.protocol' is %s", c.Protocol).
-			WithHint("PLAIN, SCRAM-SHA-256 and SCRAM-SHA-512 are supported.")
-	default:
-		return nil, sqlerr.New(sqlerr.NotSupported, "'kafka.sasl.mechanism' %q is not supported", c.Mechanism).
-			WithHint("PLAIN, SCRAM-SHA-256 and SCRAM-SHA-512 are supported.")
-	}
 }
 
 // connect makes sure that the client has reached the cluster once and knows its brokers; before that, every broker id is unknown to it.

@@ -17,6 +17,9 @@ import (
 type PropertyOptions struct {
 	// FilesDir is the directory below which files may be named, empty for none.
 	FilesDir string
+	// Environment, when not nil, gives variables of the server, whose AWS keys then stand in for those that are not given. It is for settings that an
+	// administrator stored, not for those of a statement: they would lend the server's identity to everybody.
+	Environment func(name string) string
 }
 
 // ParseProperties applies Java client properties to base, whose fields it overrides. Names may carry the prefix kafka. and match without regard to case.
@@ -30,7 +33,7 @@ func ParseProperties(base Config, properties map[string]string, o PropertyOption
 	if err != nil {
 		return Config{}, nil, err
 	}
-	p := &propertyParser{Values: v, config: base, files: o.FilesDir}
+	p := &propertyParser{Values: v, config: base, files: o.FilesDir, environment: o.Environment}
 	for _, step := range []func() error{p.connection, p.protocol, p.sasl, p.tls} {
 		if err := step(); err != nil {
 			return Config{}, nil, err
@@ -44,6 +47,8 @@ type propertyParser struct {
 	*option.Values
 	config Config
 	files  string
+	// environment is that of PropertyOptions.
+	environment func(string) string
 }
 
 func (p *propertyParser) warn(text string) { p.Warnings = append(p.Warnings, text) }
@@ -113,87 +118,6 @@ func (p *propertyParser) protocol() error {
 		}
 	}
 	return nil
-}
-
-func (p *propertyParser) sasl() error {
-	c := &p.config
-	if !c.Protocol.usesSASL() {
-		c.Mechanism, c.User, c.Password = "", "", ""
-		return nil
-	}
-	if p.Has("sasl.mechanism") {
-		c.Mechanism = p.String("sasl.mechanism")
-	}
-	switch c.Mechanism {
-	case "":
-		return sqlerr.New(sqlerr.OptionMissing, "%s needs 'kafka.sasl.mechanism'", c.Protocol).
-			WithHint("allowed are PLAIN, SCRAM-SHA-256 and SCRAM-SHA-512; Java's default, GSSAPI, is not supported yet")
-	case "PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512":
-	default:
-		return sqlerr.New(sqlerr.NotSupported, "'%s' %s is not supported yet", p.As("sasl.mechanism"), c.Mechanism).
-			WithHint("this version knows PLAIN, SCRAM-SHA-256 and SCRAM-SHA-512")
-	}
-	if err := p.credentials(); err != nil {
-		return err
-	}
-	if c.User == "" {
-		return sqlerr.New(sqlerr.OptionMissing, "%s with %s needs a user and a password", c.Protocol, c.Mechanism).
-			WithHint("give kafka.sasl.jaas.config, or kafka.sasl.username and kafka.sasl.password")
-	}
-	return nil
-}
-
-func (p *propertyParser) credentials() error {
-	c := &p.config
-	for _, name := range []string{"sasl.username", "sasl.password"} {
-		if p.Has(name) && p.Has("sasl.jaas.config") {
-			return sqlerr.New(sqlerr.OptionConflict, "'%s' and '%s' both give credentials", p.As(name), p.As("sasl.jaas.config")).WithHint("keep one of them")
-		}
-	}
-	if p.Has("sasl.username") {
-		c.User = p.String("sasl.username")
-	}
-	if p.Has("sasl.password") {
-		c.Password = p.String("sasl.password")
-	}
-	if !p.Has("sasl.jaas.config") {
-		return nil
-	}
-	as := p.As("sasl.jaas.config")
-	login, err := parseJAAS(p.String("sasl.jaas.config"))
-	if err != nil {
-		return sqlerr.New(sqlerr.OptionInvalid, "'%s' cannot be parsed: %v", as, err).
-			WithHint(`expected is a line such as org.apache.kafka.common.security.plain.PlainLoginModule required username="…" password="…";`)
-	}
-	if !login.serves(c.Mechanism) {
-		return sqlerr.New(sqlerr.OptionConflict, "'%s' names the %s, which does not log in with %s", as, login.module, c.Mechanism).
-			WithHint("PLAIN goes with PlainLoginModule, SCRAM-SHA-256 and SCRAM-SHA-512 with ScramLoginModule")
-	}
-	if strings.EqualFold(login.options["tokenauth"], "true") {
-		return sqlerr.New(sqlerr.NotSupported, "delegation tokens (tokenauth in '%s') are not supported yet", as)
-	}
-	for option := range login.options {
-		if option != "username" && option != "password" && option != "tokenauth" {
-			p.warn("'" + as + "' has options besides username and password, which are ignored")
-			break
-		}
-	}
-	for _, needed := range []string{"username", "password"} {
-		if login.options[needed] == "" {
-			return sqlerr.New(sqlerr.OptionMissing, "'%s' holds no %s", as, needed)
-		}
-	}
-	c.User, c.Password = login.options["username"], login.options["password"]
-	return nil
-}
-
-func (l jaasLogin) serves(mechanism string) bool {
-	for class, mechanisms := range jaasModules {
-		if strings.HasSuffix(class, "."+l.module) && slices.Contains(mechanisms, mechanism) {
-			return true
-		}
-	}
-	return false
 }
 
 // ParseBrokers checks and tidies addresses: host:port, an IPv6 address in brackets, duplicates dropped. A listener name before ://, which Java clients

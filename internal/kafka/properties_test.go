@@ -55,6 +55,10 @@ func describe(c Config, warnings []string) string {
 	line("mechanism", c.Mechanism, c.Mechanism != "")
 	line("user", c.User, c.User != "")
 	line("password", c.Password, c.Password != "")
+	line("delegation token", "", c.DelegationToken)
+	if c.Login != nil {
+		line("login", c.Login.who, true)
+	}
 	if c.TLS != nil {
 		line("tls versions", fmt.Sprintf("%04x to %04x", c.TLS.MinVersion, c.TLS.MaxVersion), true)
 		line("tls suites", c.TLS.CipherSuites, c.TLS.CipherSuites != nil)

@@ -4,15 +4,12 @@ import (
 	"crypto/sha256"
 	"crypto/tls"
 	"crypto/x509"
-	"encoding/base64"
 	"encoding/hex"
-	"encoding/pem"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -38,25 +35,22 @@ func (p *propertyParser) tls() error {
 	if trust != nil {
 		touched = true
 		note("trust", trust.content)
-		if t.RootCAs, err = trust.pool(); err != nil {
-			return err
+		certificates, err := trustStore(trust.format, trust.content, trust.passwords)
+		if err == nil && len(certificates) == 0 {
+			err = errNoCertificate
+		}
+		if err != nil {
+			return p.fault(trust, "truststore", err)
+		}
+		t.RootCAs = x509.NewCertPool()
+		for _, c := range certificates {
+			t.RootCAs.AddCert(c)
 		}
 	}
-	key, err := p.store("keystore", "ssl.keystore.certificate.chain")
-	if err != nil {
+	if err := p.client(t, note); err != nil {
 		return err
 	}
-	if key != nil {
-		touched = true
-		certificate, material, err := p.clientCertificate(key)
-		if err != nil {
-			return err
-		}
-		note("client", material)
-		t.Certificates = []tls.Certificate{certificate}
-	} else if p.Has("ssl.keystore.key") {
-		return sqlerr.New(sqlerr.OptionMissing, "'%s' needs its certificate in 'ssl.keystore.certificate.chain'", p.As("ssl.keystore.key"))
-	}
+	touched = touched || t.Certificates != nil
 	if p.Has("ssl.endpoint.identification.algorithm") {
 		switch algorithm := strings.TrimSpace(p.String("ssl.endpoint.identification.algorithm")); {
 		case algorithm == "":
@@ -84,6 +78,33 @@ func (p *propertyParser) tls() error {
 	if touched {
 		p.config.TLS, p.config.TLSKey = t, hex.EncodeToString(identity.Sum(nil))
 	}
+	return nil
+}
+
+// client reads the client's certificate.
+func (p *propertyParser) client(t *tls.Config, note func(string, ...string)) error {
+	key, err := p.store("keystore", "ssl.keystore.certificate.chain")
+	if err != nil {
+		return err
+	}
+	separate := ""
+	if p.Has("ssl.keystore.key") {
+		separate = p.String("ssl.keystore.key")
+	}
+	switch {
+	case key == nil && separate != "":
+		return sqlerr.New(sqlerr.OptionMissing, "'%s' needs its certificate in 'ssl.keystore.certificate.chain'", p.As("ssl.keystore.key"))
+	case key == nil:
+		return nil
+	case separate != "" && key.format != formatPEM:
+		return sqlerr.New(sqlerr.OptionConflict, "'%s' is for PEM, and '%s' is %s, which holds its key", p.As("ssl.keystore.key"), key.as, key.format).WithHint("keep one of them")
+	}
+	certificate, err := clientStore(key.format, key.content, separate, key.passwords)
+	if err != nil {
+		return p.fault(key, "keystore", err)
+	}
+	note("client", key.content, separate)
+	t.Certificates = []tls.Certificate{certificate}
 	return nil
 }
 
@@ -142,25 +163,21 @@ func (p *propertyParser) suites(t *tls.Config) error {
 	return nil
 }
 
-// pemStore is the content of a trust store or key store with the property that named it.
-type pemStore struct {
-	as, content string
-	blocks      []*pem.Block
+// store is the content of a trust store or key store with the property that named it.
+type store struct {
+	as, format, content string
+	passwords           passwords
 }
 
 // store reads ssl.<kind>.location or the inline property; nil when neither is given.
-func (p *propertyParser) store(kind, inline string) (*pemStore, error) {
-	location, typ := "ssl."+kind+".location", "ssl."+kind+".type"
-	if p.Has(typ) && p.String(typ) != "PEM" {
-		return nil, sqlerr.New(sqlerr.NotSupported, "'%s' %s is not supported yet", p.As(typ), p.String(typ)).
-			WithHint("export the store to PEM, for example with keytool and openssl, and set %s=PEM", typ)
-	}
-	s := &pemStore{}
+func (p *propertyParser) store(kind, inline string) (*store, error) {
+	location, typ, password := "ssl."+kind+".location", "ssl."+kind+".type", "ssl."+kind+".password"
+	s := &store{}
 	switch {
 	case p.Has(location) && p.Has(inline):
 		return nil, sqlerr.New(sqlerr.OptionConflict, "'%s' and '%s' exclude each other", p.As(location), p.As(inline)).WithHint("keep one of them")
 	case p.Has(inline):
-		s.as, s.content = p.As(inline), p.String(inline)
+		s.as, s.content = p.As(inline), unarmored(p.String(inline))
 	case p.Has(location):
 		content, err := p.file(location)
 		if err != nil {
@@ -170,29 +187,62 @@ func (p *propertyParser) store(kind, inline string) (*pemStore, error) {
 	default:
 		return nil, nil
 	}
-	var err error
-	if s.blocks, err = pemBlocks(s.content); err != nil {
-		return nil, sqlerr.New(sqlerr.OptionInvalid, "'%s' is no PEM text: %v", s.as, err)
+	s.format = formatOf(s.content)
+	switch {
+	case s.format == "JCEKS":
+		return nil, sqlerr.New(sqlerr.NotSupported, "'%s' is a JCEKS store, which is not supported", s.as).WithHint("keytool -importkeystore -deststoretype PKCS12 converts it")
+	case s.format == "" && p.Has(inline):
+		return nil, sqlerr.New(sqlerr.OptionInvalid, "'%s' holds no PEM block", s.as).WithHint("PEM text begins with a line such as -----BEGIN CERTIFICATE-----; a JKS or PKCS12 store is given in base64")
+	case s.format == "":
+		return nil, sqlerr.New(sqlerr.OptionInvalid, "'%s' is no store: neither PEM nor JKS nor PKCS12", s.as)
+	case p.Has(typ) && p.String(typ) != s.format:
+		return nil, sqlerr.New(sqlerr.OptionConflict, "'%s' is %s and '%s' is %s", p.As(typ), p.String(typ), s.as, s.format).WithHint("leave '%s' out: the format is recognised", p.As(typ))
 	}
-	if len(s.blocks) == 0 {
-		if p.Has(location) && !p.Has(typ) {
-			return nil, sqlerr.New(sqlerr.NotSupported, "'%s' is no PEM file, and JKS and PKCS12 are not supported yet", s.as).
-				WithHint("export the store to PEM, for example with keytool and openssl")
+	if p.Has(password) {
+		text := p.String(password)
+		s.passwords.store, s.passwords.key = &text, text
+		if s.format == formatPEM {
+			p.warn("'" + p.As(password) + "' is ignored: a store in PEM has no password")
+			s.passwords.key = ""
 		}
-		return nil, sqlerr.New(sqlerr.OptionInvalid, "'%s' holds no PEM block", s.as).WithHint("PEM text begins with a line such as -----BEGIN CERTIFICATE-----")
+	}
+	if p.Has("ssl.key.password") {
+		s.passwords.key = p.String("ssl.key.password")
 	}
 	return s, nil
+}
+
+// fault is the error of a store that cannot be used.
+func (p *propertyParser) fault(s *store, kind string, err error) error {
+	password := "ssl." + kind + ".password"
+	e := sqlerr.New(sqlerr.OptionInvalid, "'%s' cannot be used as a %s store: %v", s.as, strings.TrimSuffix(kind, "store"), err)
+	switch {
+	case errors.Is(err, errNoPassword):
+		return sqlerr.New(sqlerr.OptionMissing, "'%s' needs '%s'", s.as, password)
+	case errors.Is(err, errNoKey) && s.format == formatPEM:
+		return sqlerr.New(sqlerr.OptionMissing, "there is no private key for '%s'", s.as).WithHint("add it to the PEM file, or give it in ssl.keystore.key")
+	case errors.Is(err, errWrongPassword) && s.format != formatPEM && p.Has("ssl.key.password"):
+		return e.WithHint("check '%s' and '%s'", p.As(password), p.As("ssl.key.password"))
+	case errors.Is(err, errWrongPassword) && s.format != formatPEM:
+		return e.WithHint("check '%s'", p.As(password))
+	case errors.Is(err, errWrongPassword):
+		return e.WithHint("check '%s'", p.As("ssl.key.password"))
+	}
+	return e
 }
 
 // maxStoreBytes bounds a file that SQL names; bundles of public authorities take about 300 KB.
 const maxStoreBytes = 4 << 20
 
 // file reads a file below FilesDir. os.Root keeps symbolic links and .. from leading out of it.
-func (p *propertyParser) file(name string) (string, error) {
-	as, path := p.As(name), p.String(name)
+func (p *propertyParser) file(name string) (string, error) { return p.fileAt(name, p.String(name)) }
+
+// fileAt reads the file that the property names in a part of its value.
+func (p *propertyParser) fileAt(name, path string) (string, error) {
+	as := p.As(name)
 	if p.files == "" {
 		return "", sqlerr.New(sqlerr.OptionForbidden, "'%s' names a file, and this server lets SQL name none", as).
-			WithHint("start the server with --files-dir, or give the PEM text itself in ssl.truststore.certificates, ssl.keystore.certificate.chain and ssl.keystore.key")
+			WithHint("start the server with --files-dir, or give the content itself: ssl.truststore.certificates, ssl.keystore.certificate.chain, ssl.keystore.key")
 	}
 	outside := sqlerr.New(sqlerr.OptionForbidden, "'%s' is '%s', which is not below the server's --files-dir", as, option.Show(path))
 	local := filepath.Clean(path)
@@ -248,77 +298,4 @@ func cause(err error) error {
 		return path.Err
 	}
 	return err
-}
-
-// pemBlock finds blocks as Java's reader does, which does not mind how a text is broken into lines; encoding/pem does, and properties often come on one.
-var pemBlock = regexp.MustCompile(`(?s)-----BEGIN ([A-Z0-9 ]+)-----(.*?)-----END ([A-Z0-9 ]+)-----`)
-
-func pemBlocks(text string) ([]*pem.Block, error) {
-	var blocks []*pem.Block
-	for i, m := range pemBlock.FindAllStringSubmatch(text, -1) {
-		if strings.Contains(m[2], ":") {
-			return nil, fmt.Errorf("block %d has headers, which an encrypted key of an old format has", i+1)
-		}
-		body := strings.ReplaceAll(strings.ReplaceAll(m[2], `\r`, ""), `\n`, "")
-		der, err := base64.StdEncoding.DecodeString(strings.Join(strings.Fields(body), ""))
-		if err != nil || m[1] != m[3] {
-			return nil, fmt.Errorf("block %d is damaged", i+1)
-		}
-		blocks = append(blocks, &pem.Block{Type: m[1], Bytes: der})
-	}
-	return blocks, nil
-}
-
-func (s *pemStore) pool() (*x509.CertPool, error) {
-	pool := x509.NewCertPool()
-	for i, b := range s.blocks {
-		if b.Type != "CERTIFICATE" {
-			return nil, sqlerr.New(sqlerr.OptionInvalid, "'%s' holds a %s as block %d, expected only certificates", s.as, b.Type, i+1)
-		}
-		c, err := x509.ParseCertificate(b.Bytes)
-		if err != nil {
-			return nil, sqlerr.New(sqlerr.OptionInvalid, "'%s' holds no valid certificate as block %d", s.as, i+1).WithCause(err)
-		}
-		pool.AddCert(c)
-	}
-	return pool, nil
-}
-
-// clientCertificate joins the chain with its key, which stands in the same file or in ssl.keystore.key. material identifies both.
-func (p *propertyParser) clientCertificate(chain *pemStore) (certificate tls.Certificate, material string, err error) {
-	blocks, as := chain.blocks, chain.as
-	if p.Has("ssl.keystore.key") {
-		keys, err := pemBlocks(p.String("ssl.keystore.key"))
-		if err != nil {
-			return tls.Certificate{}, "", sqlerr.New(sqlerr.OptionInvalid, "'%s' is no PEM text: %v", p.As("ssl.keystore.key"), err)
-		}
-		blocks = append(slices.Clone(blocks), keys...)
-	}
-	var chainPEM, keyPEM []byte
-	for _, b := range blocks {
-		switch {
-		case b.Type == "CERTIFICATE":
-			chainPEM = append(chainPEM, pem.EncodeToMemory(b)...)
-		case b.Type == "ENCRYPTED PRIVATE KEY":
-			return tls.Certificate{}, "", sqlerr.New(sqlerr.NotSupported, "the private key for '%s' is encrypted, which is not supported yet", as).
-				WithHint("decrypt it, for example with openssl pkcs8, and keep the file readable by the server only")
-		case strings.HasSuffix(b.Type, "PRIVATE KEY"):
-			if keyPEM != nil {
-				return tls.Certificate{}, "", sqlerr.New(sqlerr.OptionConflict, "there is more than one private key for '%s'", as)
-			}
-			keyPEM = pem.EncodeToMemory(b)
-		}
-	}
-	if chainPEM == nil {
-		return tls.Certificate{}, "", sqlerr.New(sqlerr.OptionInvalid, "'%s' holds no certificate", as)
-	}
-	if keyPEM == nil {
-		return tls.Certificate{}, "", sqlerr.New(sqlerr.OptionMissing, "there is no private key for '%s'", as).
-			WithHint("add it to the PEM file, or give it in ssl.keystore.key")
-	}
-	certificate, err = tls.X509KeyPair(chainPEM, keyPEM)
-	if err != nil {
-		return tls.Certificate{}, "", sqlerr.New(sqlerr.OptionInvalid, "certificate and private key for '%s' cannot be used: %v", as, err)
-	}
-	return certificate, string(chainPEM) + string(keyPEM), nil
 }

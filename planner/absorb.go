@@ -24,21 +24,28 @@ func absorb(ctx *sql.Context, n sql.Node, at place) (sql.Node, bool) {
 		}
 	case *plan.Filter:
 		if s, ok := growing(n.Child); ok {
-			return absorbFilter(n, compiler{ctx, s, at.scoped})
+			return absorbFilter(n, compiler{ctx: ctx, scan: s, scoped: at.scoped})
 		}
+		return lendFilter(ctx, n)
 	case *plan.Project:
 		if s, ok := growing(n.Child); ok {
-			return asNode(absorbProject(n, compiler{ctx, s, at.scoped}))
+			return asNode(absorbProject(n, compiler{ctx: ctx, scan: s, scoped: at.scoped}))
 		}
 	case *plan.GroupBy:
 		if s, ok := growing(n.Child); ok {
-			return asNode(absorbGroupBy(n, compiler{ctx, s, at.scoped}))
+			return asNode(absorbGroupBy(n, compiler{ctx: ctx, scan: s, scoped: at.scoped}))
 		}
 	case *plan.Distinct:
 		// The engine's gives each row when it first comes, so a LIMIT stops the scan; ours gives all at the end.
 		if s, ok := growing(n.Child); ok && !at.limited {
 			return asNode(absorbDistinct(s))
 		}
+	case *plan.TopN:
+		if s, ok := growing(n.Child); ok {
+			return asNode(absorbTopN(n, compiler{ctx: ctx, scan: s, scoped: at.scoped}))
+		}
+	case *plan.JoinNode:
+		return lendJoin(ctx, n)
 	case *plan.Limit:
 		if limit, ok := rowCount(ctx, n.Limit); ok && limit > 0 && !n.CalcFoundRows {
 			return descend(ctx, n.Child, func(s *Scan) bool {
@@ -157,7 +164,8 @@ func absorbProject(p *plan.Project, with compiler) (*Scan, bool) {
 	c.schema = p.Schema(with.ctx)
 	for i, e := range p.Projections {
 		o, ok := with.output(e)
-		if !ok {
+		// Above an order the engine computes the rows that are left only; the scan computes some that are not, where a value may be an error.
+		if !ok || o.fails && len(c.order) > 0 {
 			return nil, false
 		}
 		if e, ok := e.(sql.IdExpression); ok {

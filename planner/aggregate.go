@@ -19,7 +19,9 @@ type aggregate struct {
 	text  string
 	typ   sql.Type
 	fails bool
-	build func(in *inputs) (ops.Aggregate, error)
+	// header is set when the headers of batches tell the result.
+	header bool
+	build  func(in *inputs) (ops.Aggregate, error)
 }
 
 // absorbGroupBy replaces an aggregation over the scan, when ops can compute all of it.
@@ -221,11 +223,11 @@ func (c compiler) extreme(text string, f ops.Func, arg sql.Expression) (aggregat
 
 // countAll is COUNT(*): it needs no field, and with exact bounds alone the source counts from the headers of its batches.
 func countAll(text string) aggregate {
-	return aggregate{text, types.Int64, false, func(*inputs) (ops.Aggregate, error) { return ops.Aggregate{Func: ops.Count}, nil }}
+	return aggregate{text, types.Int64, false, false, func(*inputs) (ops.Aggregate, error) { return ops.Aggregate{Func: ops.Count}, nil }}
 }
 
 func newAggregate(text string, typ sql.Type, f ops.Func, x kernel) (aggregate, bool) {
-	return aggregate{text, typ, x.fails, func(in *inputs) (ops.Aggregate, error) {
+	return aggregate{text, typ, x.fails, headerExtreme(f, x), func(in *inputs) (ops.Aggregate, error) {
 		arg, err := x.build(in)
 		if err != nil {
 			return ops.Aggregate{}, err

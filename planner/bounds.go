@@ -12,37 +12,64 @@ import (
 )
 
 // domainOf gives a superset of the records for which e is true, and whether it is precisely that set.
-func (c compiler) domainOf(e sql.Expression) (d domain, exact bool) {
+func (c compiler) domainOf(e sql.Expression) (d domain, exact bool) { return c.domainWhere(e, true) }
+
+// domainWhere gives a superset of the records for which e is truth: true or false. The rest, for which e is NULL, is in neither.
+func (c compiler) domainWhere(e sql.Expression, truth bool) (d domain, exact bool) {
 	switch e := e.(type) {
+	case *expression.Not:
+		return c.domainWhere(e.Child, !truth)
 	case *expression.And:
-		l, le := c.domainOf(e.LeftChild)
-		r, re := c.domainOf(e.RightChild)
-		return l.intersect(r), le && re
+		return c.join(truth, e.LeftChild, e.RightChild, truth)
 	case *expression.Or:
-		l, le := c.domainOf(e.LeftChild)
-		r, re := c.domainOf(e.RightChild)
-		return l.union(r), le && re && l.sameDimension(r) && l.since == math.MinInt64
+		return c.join(!truth, e.LeftChild, e.RightChild, truth)
 	case *expression.Between:
-		l, le := c.domainOf(expression.NewGreaterThanOrEqual(e.Val, e.Lower))
-		r, re := c.domainOf(expression.NewLessThanOrEqual(e.Val, e.Upper))
-		return l.intersect(r), le && re
+		return c.join(truth, expression.NewGreaterThanOrEqual(e.Val, e.Lower), expression.NewLessThanOrEqual(e.Val, e.Upper), truth)
 	case *expression.InTuple:
-		return c.domainOfIn(e.Left(), e.Right())
+		return c.domainOfIn(e.Left(), e.Right(), truth)
 	case *expression.HashInTuple:
-		return c.domainOfIn(e.Left(), e.Right())
+		return c.domainOfIn(e.Left(), e.Right(), truth)
 	}
 	if op, l, r, ok := comparison(e); ok {
-		return c.domainOfComparison(op, l, r)
-	}
-	if not, ok := e.(*expression.Not); ok {
-		// The dimensions that have a complement are never NULL, so NOT has two values here.
-		if d, exact := c.domainOf(not.Child); exact {
-			if d, ok := d.complement(); ok {
-				return d, true
-			}
+		if !truth {
+			// x <=> y is false where x <> y is true, and where one of them is NULL: columns with an exact domain never are.
+			op = negate(op)
 		}
+		d, exact := c.domainOfComparison(op, l, r)
+		if _, safe := e.(*expression.NullSafeEquals); safe && !truth && !exact {
+			return everything(), false
+		}
+		return d, exact
 	}
 	return everything(), false
+}
+
+// join gives the records for which both l and r are truth, or one of them is.
+func (c compiler) join(both bool, l, r sql.Expression, truth bool) (d domain, exact bool) {
+	ld, le := c.domainWhere(l, truth)
+	rd, re := c.domainWhere(r, truth)
+	if both {
+		return ld.intersect(rd), le && re
+	}
+	d, exact = ld.union(rd)
+	return d, exact && le && re
+}
+
+func negate(op ops.CompareOp) ops.CompareOp {
+	switch op {
+	case ops.Eq, ops.NullSafeEq:
+		return ops.Ne
+	case ops.Ne:
+		return ops.Eq
+	case ops.Lt:
+		return ops.Ge
+	case ops.Le:
+		return ops.Gt
+	case ops.Gt:
+		return ops.Le
+	default:
+		return ops.Lt
+	}
 }
 
 func (c compiler) domainOfComparison(op ops.CompareOp, l, r sql.Expression) (d domain, exact bool) {
@@ -61,10 +88,10 @@ func (c compiler) domainOfComparison(op ops.CompareOp, l, r sql.Expression) (d d
 	switch x.field {
 	case scan.Topic:
 		_, y, ok := c.constant(op, x, l, r, v)
-		if !ok || op != ops.Eq && op != ops.NullSafeEq || y.Type().Kind != column.Text {
+		if !ok || y.Type().Kind != column.Text {
 			return d, false
 		}
-		d.known, d.topics = true, []string{v.(string)}
+		d.topics = textsOf(op, v.(string))
 		return d, true
 	case scan.Partition, scan.Offset:
 		n, ok := integerOf(v, r.Type(c.ctx))
@@ -83,19 +110,14 @@ func (c compiler) domainOfComparison(op ops.CompareOp, l, r sql.Expression) (d d
 		if !ok {
 			return d, false
 		}
-		switch op {
-		case ops.Eq, ops.NullSafeEq, ops.Ge:
-			d.since = -floorDiv(-us, 1000)
-		case ops.Gt:
-			d.since = floorDiv(us, 1000) + 1
-		}
+		d.since, d.until = millisOf(op, us)
 		return d, false
 	default:
 		return d, false
 	}
 }
 
-func (c compiler) domainOfIn(l, r sql.Expression) (d domain, exact bool) {
+func (c compiler) domainOfIn(l, r sql.Expression, truth bool) (d domain, exact bool) {
 	tuple, ok := r.(expression.Tuple)
 	if !ok || len(tuple) == 0 {
 		return everything(), false
@@ -104,20 +126,66 @@ func (c compiler) domainOfIn(l, r sql.Expression) (d domain, exact bool) {
 	if !ok || !x.plain {
 		return everything(), false
 	}
-	exact = true
+	op, exact := ops.Eq, true
+	if !truth {
+		op = ops.Ne
+	}
 	for i, e := range tuple {
 		if !uniform(x, e.Type(c.ctx)) {
 			return everything(), false
 		}
-		one, ok := c.domainOfComparison(ops.Eq, l, e)
-		exact = exact && ok
-		if i == 0 {
+		one, precise := c.domainOfComparison(op, l, e)
+		switch {
+		case i == 0:
 			d = one
-		} else {
-			d = d.union(one)
+		case truth:
+			var whole bool
+			d, whole = d.union(one)
+			exact = exact && whole
+		default:
+			d = d.intersect(one)
 		}
+		exact = exact && precise
 	}
 	return d, exact
+}
+
+// millisOf gives the first whole millisecond for which t op us may hold, and the first after the last; us is in microseconds.
+func millisOf(op ops.CompareOp, us int64) (since, until int64) {
+	down := floorDiv(us, 1000)
+	up := -floorDiv(-us, 1000)
+	since, until = math.MinInt64, math.MaxInt64
+	switch op {
+	case ops.Eq, ops.NullSafeEq:
+		since, until = up, down+1
+	case ops.Ge:
+		since = up
+	case ops.Gt:
+		since = down + 1
+	case ops.Lt:
+		until = up
+	case ops.Le:
+		until = down + 1
+	}
+	return since, until
+}
+
+// textsOf gives the texts for which x op s holds.
+func textsOf(op ops.CompareOp, s string) texts {
+	switch op {
+	case ops.Eq, ops.NullSafeEq:
+		return only(s)
+	case ops.Ne:
+		return only(s).complement()
+	case ops.Lt:
+		return textsBelow(s)
+	case ops.Le:
+		return textsBelow(after(s))
+	case ops.Gt:
+		return textsFrom(after(s))
+	default:
+		return textsFrom(s)
+	}
 }
 
 // rangesOf gives the integers from 0 for which x op n holds.

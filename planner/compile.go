@@ -22,6 +22,8 @@ type compiler struct {
 	scan *Scan
 	// scoped is set where rows may begin with those of an outer query, so that positions are shifted.
 	scoped bool
+	// byID is set where names may be those of another table.
+	byID bool
 }
 
 // position finds the output that g refers to: by id, or by name where the engine has dropped the id of an alias. Where positions are
@@ -33,7 +35,7 @@ func (c compiler) position(g *expression.GetField) (int, bool) {
 			found = i
 			break
 		}
-		if o.id == 0 && g.Table() == "" && strings.EqualFold(c.scan.schema[i].Name, g.Name()) {
+		if !c.byID && o.id == 0 && g.Table() == "" && strings.EqualFold(c.scan.schema[i].Name, g.Name()) {
 			if found >= 0 {
 				return 0, false
 			}

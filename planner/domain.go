@@ -10,109 +10,71 @@ import (
 )
 
 // domain is a superset of the records for which a predicate is true: a product of one set for each dimension that a source can
-// bound. The zero value is not useful; everything() is the domain of a predicate of which nothing is known.
+// bound. The zero value is the empty set; everything() is the domain of a predicate of which nothing is known.
 type domain struct {
-	// topics is the set of topics, when known is true.
-	known      bool
-	topics     []string
+	topics     texts
 	partitions ranges
 	offsets    ranges
-	// since is the least timestamp in milliseconds, MinInt64 for none.
-	since int64
+	// since is the least timestamp in milliseconds, MinInt64 for none, and until the least that is too late, MaxInt64 for none.
+	since, until int64
 }
 
 func everything() domain {
-	return domain{partitions: allRanges, offsets: allRanges, since: math.MinInt64}
+	return domain{topics: allTexts, partitions: allRanges, offsets: allRanges, since: math.MinInt64, until: math.MaxInt64}
 }
 
-// dimensions lists which dimensions d bounds.
-func (d domain) dimensions() (n int) {
-	if d.known {
-		n++
-	}
-	if !d.partitions.full() {
-		n++
-	}
-	if !d.offsets.full() {
-		n++
-	}
-	if d.since != math.MinInt64 {
-		n++
-	}
-	return n
-}
+func (d domain) timed() bool { return d.since != math.MinInt64 || d.until != math.MaxInt64 }
 
-func (d domain) unbounded() bool { return d.dimensions() == 0 }
+func (d domain) unbounded() bool {
+	return d.topics.full() && d.partitions.full() && d.offsets.full() && !d.timed()
+}
 
 func (d domain) intersect(o domain) domain {
-	out := domain{
+	return domain{
+		topics:     d.topics.intersect(o.topics),
 		partitions: d.partitions.intersect(o.partitions),
 		offsets:    d.offsets.intersect(o.offsets),
 		since:      max(d.since, o.since),
+		until:      min(d.until, o.until),
 	}
-	switch {
-	case d.known && o.known:
-		out.known = true
-		out.topics = []string{}
-		for _, t := range d.topics {
-			if slices.Contains(o.topics, t) {
-				out.topics = append(out.topics, t)
-			}
-		}
-	case d.known:
-		out.known, out.topics = true, d.topics
-	case o.known:
-		out.known, out.topics = true, o.topics
-	}
-	return out
 }
 
-// union gives the smallest domain that holds both. It is their exact union when both bound one and the same dimension, else more.
-func (d domain) union(o domain) domain {
+// union gives the smallest domain that holds both, and whether it holds nothing else: so it is when one holds the other, or when they
+// differ in one dimension only. Bounds of timestamps are never exact.
+func (d domain) union(o domain) (_ domain, exact bool) {
 	out := domain{
+		topics:     d.topics.union(o.topics),
 		partitions: d.partitions.union(o.partitions),
 		offsets:    d.offsets.union(o.offsets),
 		since:      min(d.since, o.since),
+		until:      max(d.until, o.until),
 	}
-	if d.known && o.known {
-		out.known = true
-		out.topics = slices.Clone(d.topics)
-		for _, t := range o.topics {
-			if !slices.Contains(out.topics, t) {
-				out.topics = append(out.topics, t)
-			}
+	if d.timed() || o.timed() {
+		return out, false
+	}
+	differ := 0
+	for _, same := range []bool{slices.Equal(d.topics, o.topics), slices.Equal(d.partitions, o.partitions), slices.Equal(d.offsets, o.offsets)} {
+		if !same {
+			differ++
 		}
 	}
-	return out
+	return out, differ <= 1 || d.holds(o) || o.holds(d)
 }
 
-// sameDimension reports whether d and o bound one dimension each, the same, so that their union is exact.
-func (d domain) sameDimension(o domain) bool {
-	return d.dimensions() == 1 && o.dimensions() == 1 &&
-		d.known == o.known &&
-		d.partitions.full() == o.partitions.full() &&
-		d.offsets.full() == o.offsets.full()
-}
-
-// complement gives the records outside d, and whether that is a domain.
-func (d domain) complement() (domain, bool) {
-	if d.dimensions() != 1 || d.known || d.since != math.MinInt64 {
-		return domain{}, false
-	}
-	out := everything()
-	if d.offsets.full() {
-		out.partitions = d.partitions.complement()
-	} else {
-		out.offsets = d.offsets.complement()
-	}
-	return out, true
+func (d domain) holds(o domain) bool {
+	i := d.intersect(o)
+	return slices.Equal(i.topics, o.topics) && slices.Equal(i.partitions, o.partitions) && slices.Equal(i.offsets, o.offsets)
 }
 
 // bounds translates d for a source.
 func (d domain) bounds() scan.Bounds {
 	var b scan.Bounds
-	if d.known {
-		b.Topics = d.topics
+	if !d.topics.full() {
+		if names, ok := d.topics.list(); ok {
+			b.Topics = names
+		} else {
+			b.TopicRanges = d.topics
+		}
 	}
 	if !d.partitions.full() {
 		b.Partitions = d.partitions
@@ -123,17 +85,16 @@ func (d domain) bounds() scan.Bounds {
 	if d.since != math.MinInt64 {
 		b.MinTimestamp, b.HasMinTimestamp = d.since, true
 	}
+	if d.until != math.MaxInt64 {
+		b.MaxTimestamp, b.HasMaxTimestamp = d.until, true
+	}
 	return b
 }
 
 func (d domain) String() string {
 	var parts []string
-	if d.known {
-		list := "none"
-		if len(d.topics) > 0 {
-			list = "'" + strings.Join(d.topics, "', '") + "'"
-		}
-		parts = append(parts, "topic in "+list)
+	if !d.topics.full() {
+		parts = append(parts, "topic in "+d.topics.String())
 	}
 	if !d.partitions.full() {
 		parts = append(parts, "partition in "+d.partitions.String())
@@ -143,6 +104,9 @@ func (d domain) String() string {
 	}
 	if d.since != math.MinInt64 {
 		parts = append(parts, fmt.Sprintf("timestamp from %s", formatMillis(d.since)))
+	}
+	if d.until != math.MaxInt64 {
+		parts = append(parts, fmt.Sprintf("timestamp below %s", formatMillis(d.until)))
 	}
 	return strings.Join(parts, ", ")
 }

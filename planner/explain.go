@@ -2,6 +2,7 @@ package planner
 
 import (
 	"fmt"
+	"math"
 	"strings"
 
 	"github.com/dolthub/go-mysql-server/sql"
@@ -54,7 +55,11 @@ func describeSplits(splits []scan.Split) []string {
 func (s *Scan) tree(splits []string) string {
 	lines := append([]string(nil), s.about...)
 	if d := s.domain; !d.unbounded() {
-		lines = append(lines, "bounds: "+d.String())
+		text := d.String()
+		if d.until != math.MaxInt64 && s.plan != nil {
+			text += map[bool]string{true: ", trusted", false: " (LogAppendTime only)"}[s.trusted]
+		}
+		lines = append(lines, "bounds: "+text)
 	}
 	for _, p := range s.predicates {
 		lines = append(lines, fmt.Sprintf("predicate: %s %s", p.text, p.pushed))
@@ -70,6 +75,20 @@ func (s *Scan) tree(splits []string) string {
 	}
 	if s.plan != nil {
 		lines = append(lines, "reads: "+s.reads())
+	}
+	if len(s.order) > 0 {
+		keys := make([]string, len(s.order))
+		for i, k := range s.order {
+			keys[i] = k.String()
+		}
+		line := "order: " + strings.Join(keys, ", ")
+		if by, ok := s.newest(); ok {
+			line += ", read backwards from the end"
+			if by == scan.Timestamp {
+				line += ", trusted"
+			}
+		}
+		lines = append(lines, line)
 	}
 	if s.limit >= 0 {
 		lines = append(lines, fmt.Sprintf("limit: %d", s.limit))
@@ -109,6 +128,9 @@ func (s *Scan) reads() string {
 	var names []string
 	for _, f := range s.request.Fields {
 		names = append(names, f.String())
+	}
+	if s.request.Extremes {
+		return strings.Join(names, ", ") + " from batch headers, where they are exact"
 	}
 	return strings.Join(names, ", ")
 }

@@ -20,7 +20,7 @@ func TestGeneratedQueriesAgree(t *testing.T) {
 	const perTopic = 50
 	for seed := range n / perTopic {
 		e := newTestEngine(t, generate(uint64(seed)+100, 60+seed%3*100))
-		e.log.lanes, e.log.batch = 1+seed%3, []int{1, 7, 1024}[seed%3]
+		e.log.lanes, e.log.batch, e.log.trusted = 1+seed%3, []int{1, 7, 1024}[seed%3], seed%2 == 0
 		rnd := rand.New(rand.NewPCG(uint64(seed), 1))
 		for range perTopic {
 			q := randomQuery(rnd)
@@ -41,9 +41,11 @@ type query struct {
 	project      []string
 	// aggregate lists aggregates in place of project; keys group them.
 	aggregate, keys []string
-	limit           string
-	union           bool
-	distinct        bool
+	// order lists keys of ORDER BY; then limit is not empty.
+	order    []string
+	limit    string
+	union    bool
+	distinct bool
 }
 
 func (q query) String() string {
@@ -72,7 +74,19 @@ func (q query) String() string {
 	if q.union {
 		return s + " UNION ALL " + s
 	}
+	if len(q.order) > 0 {
+		s += " ORDER BY " + strings.Join(q.order, ", ")
+	}
 	return s + q.limit
+}
+
+// sorted is q with its sort keys for columns.
+func (q query) sorted() query {
+	q.project = nil
+	for _, k := range q.order {
+		q.project = append(q.project, strings.TrimSuffix(k, " DESC"))
+	}
+	return q
 }
 
 // smaller lists q with one part less.
@@ -92,8 +106,13 @@ func (q query) smaller() []query {
 	without(&q.project, 1, func(c *query, l []string) { c.project = l })
 	without(&q.aggregate, 1, func(c *query, l []string) { c.aggregate = l })
 	without(&q.keys, 0, func(c *query, l []string) { c.keys = l })
+	without(&q.order, 0, func(c *query, l []string) { c.order = l })
 	for _, cut := range []func(*query){
-		func(c *query) { c.limit = "" }, func(c *query) { c.union = false }, func(c *query) { c.distinct = false }, func(c *query) { c.from = "records() r" },
+		func(c *query) {
+			if len(c.order) == 0 {
+				c.limit = ""
+			}
+		}, func(c *query) { c.union = false }, func(c *query) { c.distinct = false }, func(c *query) { c.from = "records() r" },
 	} {
 		c := q
 		cut(&c)
@@ -123,7 +142,7 @@ func (e *testEngine) differ(q query) string {
 	whole := want
 	if q.limit != "" {
 		c := q
-		c.limit = ""
+		c.limit, c.order = "", nil
 		var err error
 		if whole, err = e.query(c.String()); err != nil {
 			return "" // the limit was met before the record that fails
@@ -150,7 +169,7 @@ func (e *testEngine) differ(q query) string {
 				return "a row that is not there without LIMIT: " + r
 			}
 		}
-		return ""
+		return e.orderDiffers(q)
 	}
 	sort.Strings(got)
 	sort.Strings(want)
@@ -158,6 +177,25 @@ func (e *testEngine) differ(q query) string {
 		if got[i] != want[i] {
 			return fmt.Sprintf("pushed down\n  %s\nby the engine\n  %s", got[i], want[i])
 		}
+	}
+	return ""
+}
+
+// orderDiffers says how pushdown changes the sort keys of the rows of q: rows that tie may be others, their keys are the same, in order.
+func (e *testEngine) orderDiffers(q query) string {
+	if len(q.order) == 0 {
+		return ""
+	}
+	var keys [2][]string
+	for i, on := range []string{"off", "on"} {
+		e.pushdown(on)
+		var err error
+		if keys[i], err = e.query(q.sorted().String()); err != nil {
+			return fmt.Sprintf("sort keys, pushdown %s: %v", on, err)
+		}
+	}
+	if !slices.Equal(keys[0], keys[1]) {
+		return fmt.Sprintf("sort keys\n  %v\nby the engine\n  %v", keys[1], keys[0])
 	}
 	return ""
 }
@@ -216,6 +254,13 @@ func randomQuery(rnd *rand.Rand) query {
 			if rnd.IntN(2) == 0 {
 				q.limit += fmt.Sprintf(" OFFSET %d", rnd.IntN(20))
 			}
+			if rnd.IntN(3) > 0 && !q.distinct {
+				desc := func() string { return pick("", " DESC", " DESC") }
+				q.order = append(q.order, pick("`offset`", "`offset`", "`timestamp`", "`timestamp`", "`key`", "`partition`", "topic", "length(`value`)", "{`value`:s}", "{{`value`:n}?::DOUBLE}", "upper(topic)", "`offset` % 3")+desc())
+				q.order = append(q.order, some(2, func() string {
+					return pick("`partition`", "topic", "`offset`", "`key`", "`value`", "`timestamp`") + desc()
+				})...)
+			}
 		}
 	}
 	q.union = q.limit == "" && rnd.IntN(8) == 0
@@ -266,6 +311,9 @@ func randomPredicate(rnd *rand.Rand, depth int) string {
 	case 2:
 		return number() + " " + op() + " " + integer()
 	case 3:
+		if rnd.IntN(3) == 0 {
+			return fmt.Sprintf("topic %s (%s, %s)", pick("IN", "NOT IN"), name(), name())
+		}
 		return "topic " + op() + " " + name()
 	case 4:
 		return "`timestamp` " + op() + " " + moment()

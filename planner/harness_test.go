@@ -1,11 +1,13 @@
 package planner
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"sort"
@@ -65,8 +67,10 @@ type recordLog struct {
 	warnings  []string
 	// lanes and batch are how a source reads; fail, when not nil, is returned after the first batch.
 	lanes, batch int
-	fail         error
-	open         atomic.Int64
+	// trusted is what TimeOrdered says.
+	trusted bool
+	fail    error
+	open    atomic.Int64
 }
 
 var recordFields = []scan.Field{scan.Key, scan.Value, scan.Topic, scan.Partition, scan.Offset, scan.Timestamp, scan.TimestampType, scan.Headers}
@@ -104,6 +108,7 @@ func (r *records) WithDatabase(db sql.Database) (sql.Node, error) {
 }
 func (r *records) Fields() []scan.Field           { return recordFields }
 func (r *records) Describe(*sql.Context) []string { return []string{"subscribe: 'a', 'b'"} }
+func (r *records) TimeOrdered(*sql.Context) bool  { return r.log.trusted }
 func (r *records) RowIter(ctx *sql.Context, row sql.Row) (sql.RowIter, error) {
 	return FullScan(ctx, r)
 }
@@ -138,47 +143,136 @@ func inRanges(rs []scan.Range, x int64) bool {
 
 func (s *recordSource) qualifies(r *record) bool {
 	b := s.req.Bounds
-	if b.Topics != nil && !slices.Contains(b.Topics, r.topic) {
+	if !b.HoldsTopic(r.topic) {
 		return false
 	}
 	if !inRanges(b.Partitions, int64(r.partition)) || !inRanges(b.Offsets, r.offset) {
 		return false
 	}
+	if b.HasMaxTimestamp && (r.at == nil && r.offset%3 == 1 || r.at != nil && *r.at >= b.MaxTimestamp && r.offset%5 > 0) {
+		return false
+	}
 	return !b.HasMinTimestamp || r.at == nil && r.offset%2 == 0 || r.at != nil && (*r.at >= b.MinTimestamp || r.offset%3 == 0)
 }
 
+// Run delivers what qualifies: in windows from the newest on when that is asked for, else in one.
 func (s *recordSource) Run(ctx context.Context, newSink func(int) (scan.Sink, error)) error {
+	sinks := make([]scan.Sink, max(s.log.lanes, 1))
+	for lane := range sinks {
+		var err error
+		if sinks[lane], err = newSink(lane); err != nil {
+			return err
+		}
+	}
+	for _, window := range s.windows() {
+		if len(window) > 0 && s.enough(sinks, window) {
+			break
+		}
+		if err := s.each(ctx, sinks, func(ctx context.Context, lane int) error { return s.lane(ctx, lane, window, sinks) }); err != nil {
+			if errors.Is(err, scan.Stop) {
+				return nil
+			}
+			return err
+		}
+	}
+	return s.each(ctx, sinks, func(ctx context.Context, lane int) error { return sinks[lane].Finish(ctx) })
+}
+
+// each runs the lanes at once; the first error cancels the others.
+func (s *recordSource) each(ctx context.Context, sinks []scan.Sink, run func(ctx context.Context, lane int) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	lanes := max(s.log.lanes, 1)
 	var wg sync.WaitGroup
-	errs := make([]error, lanes)
-	for lane := range lanes {
-		sink, err := newSink(lane)
-		if err != nil {
-			return err
-		}
-		wg.Add(1)
-		go func() {
-			defer wg.Done()
-			if errs[lane] = s.lane(ctx, lane, lanes, sink); errs[lane] != nil {
-				cancel(errs[lane])
+	for lane := range sinks {
+		wg.Go(func() {
+			if err := run(ctx, lane); err != nil {
+				cancel(err)
 			}
-		}()
+		})
 	}
 	wg.Wait()
-	for _, err := range errs {
-		if err != nil && !errors.Is(err, scan.Stop) && !errors.Is(err, context.Canceled) {
-			return err
-		}
-	}
-	if slices.ContainsFunc(errs, func(err error) bool { return errors.Is(err, scan.Stop) }) {
-		return nil
-	}
 	return context.Cause(ctx)
 }
 
-func (s *recordSource) lane(ctx context.Context, lane, lanes int, sink scan.Sink) error {
+// value is what a Keeper says of r.
+func (s *recordSource) value(r *record) int64 {
+	switch {
+	case s.req.Newest.By == scan.Offset:
+		return r.offset
+	case r.at == nil:
+		return math.MinInt64
+	default:
+		return *r.at
+	}
+}
+
+// windows cuts the records that qualify, the newest first when that is asked for.
+func (s *recordSource) windows() [][]record {
+	var all []record
+	for i := range s.log.all {
+		if s.qualifies(&s.log.all[i]) {
+			all = append(all, s.log.all[i])
+		}
+	}
+	if s.req.Extremes {
+		return [][]record{blurred(all)}
+	}
+	if s.req.Newest == nil {
+		return [][]record{all}
+	}
+	slices.SortStableFunc(all, func(a, b record) int { return cmp.Compare(s.value(&b), s.value(&a)) })
+	var out [][]record
+	for size := 3; len(all) > 0; size *= 2 {
+		n := min(size, len(all))
+		out = append(out, all[:n])
+		all = all[n:]
+	}
+	return out
+}
+
+// enough reports whether no record of next can be among the rows that are wanted, ties with the last one included.
+func (s *recordSource) enough(sinks []scan.Sink, next []record) bool {
+	if s.req.Newest == nil {
+		return false
+	}
+	var kept []int64
+	for _, sink := range sinks {
+		kept = sink.(scan.Keeper).Kept(kept)
+	}
+	slices.Sort(kept)
+	slices.Reverse(kept)
+	n := int(s.req.Newest.Rows)
+	return len(kept) >= n && kept[n-1] > s.value(&next[0])
+}
+
+// blurred gives each few records that a batch could hold the same extremes and else other values.
+func blurred(all []record) []record {
+	batches := map[string][]*record{}
+	out := slices.Clone(all)
+	for i := range out {
+		r := &out[i]
+		k := fmt.Sprint(r.topic, r.partition, r.kind)
+		if batches[k] = append(batches[k], r); len(batches[k]) < 4 {
+			continue
+		}
+		var newest *int64
+		last := int64(0)
+		for _, r := range batches[k] {
+			if last = max(last, r.offset); r.at != nil && (newest == nil || *r.at > *newest) {
+				newest = r.at
+			}
+		}
+		for i, r := range batches[k] {
+			if r.at = newest; i > 0 {
+				r.offset = last
+			}
+		}
+		batches[k] = nil
+	}
+	return out
+}
+
+func (s *recordSource) lane(ctx context.Context, lane int, window []record, sinks []scan.Sink) error {
 	var fields []column.Field
 	for _, f := range s.req.Fields {
 		fields = append(fields, f.Column())
@@ -193,7 +287,7 @@ func (s *recordSource) lane(ctx context.Context, lane, lanes int, sink scan.Sink
 			return err
 		}
 		s.log.delivered.Add(int64(b.N))
-		err := sink.Push(ctx, &b)
+		err := sinks[lane].Push(ctx, &b)
 		for i := range b.Cols {
 			// Memory is reused: a consumer that keeps a view reads this.
 			for k := range b.Cols[i].Data {
@@ -206,13 +300,12 @@ func (s *recordSource) lane(ctx context.Context, lane, lanes int, sink scan.Sink
 		}
 		return err
 	}
-	for i := range s.log.all {
-		r := &s.log.all[i]
-		if i%lanes != lane || !s.qualifies(r) {
+	for i := range window {
+		if i%len(sinks) != lane {
 			continue
 		}
 		for c, f := range s.req.Fields {
-			r.fill(&b.Cols[c], f)
+			window[i].fill(&b.Cols[c], f)
 		}
 		if b.N++; b.N >= max(s.log.batch, 1) {
 			if err := push(); err != nil {
@@ -220,10 +313,7 @@ func (s *recordSource) lane(ctx context.Context, lane, lanes int, sink scan.Sink
 			}
 		}
 	}
-	if err := push(); err != nil {
-		return err
-	}
-	return sink.Finish(ctx)
+	return push()
 }
 
 func (r *record) fill(v *column.Vector, f scan.Field) {
@@ -296,6 +386,9 @@ func generate(seed uint64, n int) []record {
 		}
 		if rnd.IntN(6) > 0 {
 			at := epoch + int64(rnd.IntN(60_000))
+			if at%3 == 0 { // duplicates
+				at -= at % 10_000
+			}
 			r.at = &at
 		} else {
 			r.kind = -1

@@ -35,6 +35,8 @@ type Scan struct {
 	keys       []kernel
 	keyTexts   []string
 	aggregates []aggregate
+	// order sorts the rows before limit and offset, which then says how many are kept.
+	order []sortKey
 	// limit is the number of rows after the first offset ones, -1 for all.
 	limit, offset int64
 	// memory bounds the state of aggregates, in bytes; 0 is no bound.
@@ -45,6 +47,8 @@ type Scan struct {
 	// What follows is fixed by finish. about is what EXPLAIN says of the table's arguments.
 	about   []string
 	request scan.Request
+	// trusted is set when the user has asserted how far records are out of the order of their timestamps.
+	trusted bool
 	plan    *ops.Plan
 	// from says which column of the plan's batches each output is, -1 for one that is unneeded.
 	from []int
@@ -81,10 +85,14 @@ const (
 	inexactResidual
 	// compiled predicates are checked in the scan.
 	compiled
+	// lent predicates stay where they are, above a join or a union, and are checked in the scan too, or only bound it.
+	lent
+	lentBounds
 )
 
 func (p pushed) String() string {
-	return [...]string{"not pushed", "exact", "inexact, checked in the scan", "inexact, checked by the engine", "checked in the scan"}[p]
+	return [...]string{"not pushed", "exact", "inexact, checked in the scan", "inexact, checked by the engine", "checked in the scan",
+		"lent: checked in the scan too", "lent: bounds the scan too"}[p]
 }
 
 var (
@@ -133,6 +141,7 @@ func (s *Scan) copy() *Scan {
 	c.outputs = slices.Clone(s.outputs)
 	c.predicates = slices.Clone(s.predicates)
 	c.filters = slices.Clone(s.filters)
+	c.order = slices.Clone(s.order)
 	return &c
 }
 
@@ -143,6 +152,9 @@ func (s *Scan) bounded() bool { return s.limit >= 0 || s.offset > 0 }
 func (s *Scan) finish(ctx *sql.Context) (*Scan, error) {
 	c := s.copy()
 	c.about = c.table.Describe(ctx)
+	if t, ok := c.table.(TimeOrdered); ok {
+		c.trusted = t.TimeOrdered(ctx)
+	}
 	in := new(inputs)
 	p := ops.Pipeline{Limit: c.limit, Offset: c.offset}
 	for _, k := range c.filters {
@@ -160,6 +172,9 @@ func (s *Scan) finish(ctx *sql.Context) (*Scan, error) {
 	} else if err := c.buildProjection(&p, in); err != nil {
 		return nil, err
 	}
+	if err := c.buildOrder(&p, in); err != nil {
+		return nil, err
+	}
 	if c.mayFail() {
 		p.Position = in.position()
 	}
@@ -170,9 +185,13 @@ func (s *Scan) finish(ctx *sql.Context) (*Scan, error) {
 	}
 	c.plan = compiled
 	c.request = scan.Request{Fields: in.fields, Bounds: c.domain.bounds(), Limit: -1}
-	if c.limit >= 0 {
+	if c.limit >= 0 && len(c.order) == 0 {
 		c.request.Limit = c.limit + c.offset
 	}
+	if by, ok := c.newest(); ok {
+		c.request.Newest = &scan.Newest{By: by, Rows: c.limit + c.offset}
+	}
+	c.request.Extremes = c.extremesOnly()
 	return c, nil
 }
 
@@ -224,6 +243,7 @@ func (s *Scan) aggregated() bool { return s.keys != nil || s.aggregates != nil }
 func (s *Scan) mayFail() bool {
 	fails := func(k kernel) bool { return k.fails }
 	return slices.ContainsFunc(s.filters, fails) || slices.ContainsFunc(s.keys, fails) ||
+		slices.ContainsFunc(s.order, func(k sortKey) bool { return k.fails }) ||
 		slices.ContainsFunc(s.outputs, func(o output) bool { return o.fails && !o.unneeded }) ||
 		slices.ContainsFunc(s.aggregates, func(a aggregate) bool { return a.fails })
 }

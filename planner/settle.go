@@ -77,7 +77,7 @@ func passes(n sql.Node) (d demand, known bool) {
 		return demandSame, true
 	case *plan.SubqueryAlias, *plan.SetOp, *plan.Distinct, *plan.OrderedDistinct, *plan.Into:
 		return demandAll, true
-	case *Scan, Table, *plan.ResolvedTable, *plan.EmptyTable, *plan.Values, *plan.ValueDerivedTable:
+	case *Scan, Table, *plan.ResolvedTable, *plan.IndexedTableAccess, *plan.EmptyTable, *plan.Values, *plan.ValueDerivedTable:
 		return demandAll, true
 	default:
 		return demandAll, false

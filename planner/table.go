@@ -21,3 +21,11 @@ type Table interface {
 	// value yet: it leaves that out.
 	Describe(ctx *sql.Context) []string
 }
+
+// TimeOrdered is a Table that may know more of the order of its records.
+type TimeOrdered interface {
+	// TimeOrdered reports whether the user has asserted how far records may be out of the order of their timestamps. Then an upper bound of
+	// timestamps may end a read, and a read for the newest may begin at the end. The assertion itself is the table's affair: it applies it
+	// in Open. False when an argument has no value yet.
+	TimeOrdered(ctx *sql.Context) bool
+}

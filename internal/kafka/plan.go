@@ -318,7 +318,7 @@ func (p *planner) prune(b scan.Bounds) {
 	var out []extent
 	for _, e := range p.extents {
 		within := func(r scan.Range) bool { return r.From <= int64(e.part.Partition) && int64(e.part.Partition) < r.To }
-		if b.Topics != nil && !slices.Contains(b.Topics, e.topic.Name) || b.Partitions != nil && !slices.ContainsFunc(b.Partitions, within) {
+		if !b.HoldsTopic(e.topic.Name) || b.Partitions != nil && !slices.ContainsFunc(b.Partitions, within) {
 			continue
 		}
 		ranges := b.Offsets

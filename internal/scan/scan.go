@@ -17,6 +17,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"millrace/internal/column"
 )
@@ -77,17 +78,53 @@ func (r Range) String() string {
 	return fmt.Sprintf("[%d, %d)", r.From, r.To)
 }
 
-// Bounds are the predicates that a source applies before it reads: a conjunction of one set per dimension. All but MinTimestamp are
+// TextRange is the texts from From on that are less than To, byte by byte; an empty To is no end.
+type TextRange struct{ From, To string }
+
+// Contains reports whether r holds s.
+func (r TextRange) Contains(s string) bool { return s >= r.From && (r.To == "" || s < r.To) }
+
+// Bounds are the predicates that a source applies before it reads: a conjunction of one set per dimension. All but those of timestamps are
 // exact (no record outside is ever delivered). nil means unbounded, an empty non-nil slice means nothing qualifies.
 type Bounds struct {
 	// Topics, when not nil, are the topics that qualify.
 	Topics []string
+	// TopicRanges, when not nil, are ascending, disjoint ranges of names that qualify; with Topics, both must hold.
+	TopicRanges []TextRange
 	// Partitions and Offsets are ascending, disjoint ranges.
 	Partitions, Offsets []Range
 	// MinTimestamp, when HasMinTimestamp, is a lower bound in milliseconds: records below it may be left out, and may still be
 	// delivered. The caller filters exactly.
 	MinTimestamp    int64
 	HasMinTimestamp bool
+	// MaxTimestamp, when HasMaxTimestamp, is an exclusive upper bound in the same way. Records are not in the order of their timestamps, so
+	// it ends nothing early, unless the user has asserted how far they are out of it.
+	MaxTimestamp    int64
+	HasMaxTimestamp bool
+}
+
+// HoldsTopic reports whether records of a topic may qualify.
+func (b *Bounds) HoldsTopic(name string) bool {
+	if b.Topics != nil && !slices.Contains(b.Topics, name) {
+		return false
+	}
+	return b.TopicRanges == nil || slices.ContainsFunc(b.TopicRanges, func(r TextRange) bool { return r.Contains(name) })
+}
+
+// Newest asks a source to read backwards, from the end of each partition in growing windows, because the caller keeps only the Rows rows with
+// the greatest By. The source stops when no record that it has not read can be among them; it asks its sinks what they have, see Keeper.
+type Newest struct {
+	// By is Offset or Timestamp.
+	By   Field
+	Rows int64
+}
+
+// Keeper is a Sink of a scan that asks for the newest rows.
+type Keeper interface {
+	Sink
+	// Kept appends the values of Newest.By of the rows that the Sink keeps so far, in any order, math.MinInt64 for NULL. The source calls it
+	// between two windows, while no lane runs.
+	Kept(values []int64) []int64
 }
 
 // Request is what a query wants of a source.
@@ -102,6 +139,12 @@ type Request struct {
 	Ordered bool
 	// Lanes bounds the number of lanes; 0 lets the source choose.
 	Lanes int
+	// Newest, when not nil, allows reading backwards. A source that cannot may deliver everything.
+	Newest *Newest
+	// Extremes says that of the fields Offset and Timestamp only the extremes matter: the least and the greatest offset, and the greatest
+	// timestamp, of the records of a batch. Where a batch's header tells them, its records may be delivered with other values of these
+	// fields that have the same extremes.
+	Extremes bool
 }
 
 // Sink takes the batches of one lane. All calls come from that lane's goroutine.

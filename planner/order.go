@@ -1,0 +1,84 @@
+package planner
+
+import (
+	"github.com/dolthub/go-mysql-server/sql"
+	"github.com/dolthub/go-mysql-server/sql/plan"
+
+	"millrace/internal/column"
+	"millrace/internal/ops"
+	"millrace/internal/scan"
+)
+
+// sortKey is a key of an ORDER BY … LIMIT that the scan computes.
+type sortKey struct {
+	kernel
+	desc bool
+	text string
+}
+
+func (k sortKey) String() string {
+	if k.desc {
+		return k.text + " DESC"
+	}
+	return k.text
+}
+
+// absorbTopN keeps the first rows of an order in the scan. Whatever rows the engine would choose among those that tie for the last place, ours may
+// choose others.
+func absorbTopN(n *plan.TopN, with compiler) (*Scan, bool) {
+	s := with.scan
+	limit, ok := rowCount(with.ctx, n.Limit)
+	if !ok || limit == 0 || n.CalcFoundRows || s.bounded() || s.aggregated() {
+		return nil, false
+	}
+	c := s.copy()
+	c.limit = limit
+	for _, cond := range n.SortConditions {
+		k, ok := with.compile(cond.Expr)
+		if !ok || !sortable(k) || cond.NullOrdering != sql.NullsFirst {
+			return nil, false
+		}
+		c.order = append(c.order, sortKey{k, cond.Order == sql.Descending, cond.Expr.String()})
+	}
+	return c, len(c.order) > 0
+}
+
+// sortable reports whether the engine orders values of k as ops does.
+func sortable(k kernel) bool {
+	switch k.kind.Kind {
+	case column.Int32, column.Int64:
+		return k.integral()
+	case column.Bool:
+		return true
+	case column.Text:
+		return bytewise(k.typ)
+	case column.Bytes, column.Timestamp, column.Date, column.Float64, column.Decimal:
+		return true
+	default:
+		return false
+	}
+}
+
+// newest gives the field by which a reader may begin at the end, if the order of s is such.
+func (s *Scan) newest() (scan.Field, bool) {
+	if len(s.order) == 0 {
+		return 0, false
+	}
+	first := s.order[0]
+	if !first.desc || !first.plain {
+		return 0, false
+	}
+	return first.field, first.field == scan.Offset || first.field == scan.Timestamp && s.trusted
+}
+
+// buildOrder adds the order to p.
+func (s *Scan) buildOrder(p *ops.Pipeline, in *inputs) error {
+	for _, k := range s.order {
+		e, err := k.build(in)
+		if err != nil {
+			return err
+		}
+		p.OrderBy = append(p.OrderBy, ops.Order{Expr: e, Desc: k.desc})
+	}
+	return nil
+}

@@ -1,4 +1,5 @@
-// Package catalog keeps what must survive a restart: databases, views, users and grants.
+// Package catalog keeps what must survive a restart: databases, views, users and grants, connections and
+// credentials.
 //
 // It is one small file, DATA_DIR/catalog.json, read once at start and replaced as a whole with every change (see file.go for the
 // format and how it is replaced). A change is visible only after it is on disk, so what a client was told has happened is there
@@ -25,6 +26,9 @@ type State struct {
 	Databases map[string]Database `json:"databases"`
 	// Grants is the engine's serialised users, passwords (hashes) and grants; empty before the first change.
 	Grants []byte `json:"grants,omitempty"`
+	// Connections and Credentials by lower-case name.
+	Connections map[string]Connection `json:"connections,omitempty"`
+	Credentials map[string]Connection `json:"credentials,omitempty"`
 }
 
 // Database is a database with what it holds.
@@ -48,7 +52,8 @@ type View struct {
 }
 
 func (s State) clone() State {
-	c := State{Databases: make(map[string]Database, len(s.Databases)), Grants: slices.Clone(s.Grants)}
+	c := State{Databases: make(map[string]Database, len(s.Databases)), Grants: slices.Clone(s.Grants), Connections: maps.Clone(s.Connections),
+		Credentials: maps.Clone(s.Credentials)}
 	for k, d := range s.Databases {
 		d.Views = maps.Clone(d.Views)
 		c.Databases[k] = d

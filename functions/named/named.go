@@ -10,6 +10,7 @@ import (
 	"github.com/dolthub/go-mysql-server/sql"
 	"github.com/dolthub/go-mysql-server/sql/expression"
 	"github.com/dolthub/go-mysql-server/sql/transform"
+	"github.com/dolthub/go-mysql-server/sql/types"
 
 	"millrace/internal/option"
 	"millrace/internal/sqlerr"
@@ -67,13 +68,57 @@ func Pairs(ctx *sql.Context, args []Arg) ([]option.Pair, error) {
 	return pairs, nil
 }
 
-// Value evaluates one argument.
+// Value evaluates one argument. One with a secret in it comes as an option.SecretValue.
 func Value(ctx *sql.Context, e sql.Expression) (any, error) {
-	v, err := e.Eval(ctx, nil)
+	e, secret, err := reveal(ctx, e)
 	if err != nil {
 		return nil, err
 	}
-	return sql.UnwrapAny(ctx, v)
+	v, err := e.Eval(ctx, nil)
+	if err == nil {
+		v, err = sql.UnwrapAny(ctx, v)
+	}
+	switch text, isText := v.(string); {
+	case secret && err != nil:
+		// The message could hold the secret.
+		return nil, sqlerr.New(sqlerr.OptionInvalid, "an argument with secret() in it cannot be evaluated")
+	case err != nil:
+		return nil, err
+	case secret && isText:
+		return option.SecretValue(text), nil
+	case secret:
+		return nil, sqlerr.New(sqlerr.OptionInvalid, "an argument with secret() in it must be text")
+	}
+	return v, nil
+}
+
+// Secret is an expression that shows a mask wherever it is evaluated, and its value only to the arguments of table functions.
+type Secret interface {
+	sql.Expression
+	// Reveal gives the value, or the error that the user may not use it or that there is none.
+	Reveal(ctx *sql.Context) (string, error)
+}
+
+// reveal puts the values of secrets in the place of secret().
+func reveal(ctx *sql.Context, e sql.Expression) (_ sql.Expression, found bool, err error) {
+	if !transform.InspectExpr(ctx, e, func(_ *sql.Context, e sql.Expression) bool {
+		_, ok := e.(Secret)
+		return ok
+	}) {
+		return e, false, nil
+	}
+	e, _, err = transform.Expr(ctx, e, func(ctx *sql.Context, e sql.Expression) (sql.Expression, transform.TreeIdentity, error) {
+		s, ok := e.(Secret)
+		if !ok {
+			return e, transform.SameTree, nil
+		}
+		value, err := s.Reveal(ctx)
+		if err != nil {
+			return nil, transform.SameTree, err
+		}
+		return expression.NewLiteral(value, types.LongText), transform.NewTree, nil
+	})
+	return e, true, err
 }
 
 // HasParameter reports whether e holds a ? without a value.

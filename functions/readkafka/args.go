@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dolthub/go-mysql-server/sql"
+
 	"millrace/internal/kafka"
 	"millrace/internal/option"
 	"millrace/internal/sqlerr"
@@ -24,12 +26,18 @@ type ArgsEnv struct {
 	FilesDir string
 	// DefaultConnection names the connection to use when a call gives no brokers, empty for none.
 	DefaultConnection string
+	// Use gives what a connection or credential holds to a statement of ctx, or the error that its user may not use it or that there is none; nil when
+	// there are no names.
+	Use func(ctx *sql.Context, kind NamedKind, name string) (Named, error)
 	// Allow is handed to kafka.Config.
 	Allow func(hostPort string, ip net.IP) error
 	// The time-outs of kafka.Config, 0 for its defaults; client properties override them.
 	ConnectTimeout, FetchRetryTimeout, DialTimeout, RequestTimeout time.Duration
 	// MaxBatchBytes is that of kafka.Config.
 	MaxBatchBytes int64
+
+	// named is Use for the statement that the call is in.
+	named func(NamedKind, string) (Named, error)
 }
 
 // Args are the arguments of one call, checked as far as that is possible without asking a broker.
@@ -114,6 +122,12 @@ func spreadConsumerConfig(table *option.Table, pairs []option.Pair, stream bool)
 			rest = append(rest, p)
 		}
 	}
+	for _, p := range configs {
+		if _, ok := p.Value.(option.SecretValue); ok {
+			// Which of the entries it is in could not be told any more, and not all of them are kept from view.
+			return nil, sqlerr.New(sqlerr.OptionForbidden, "secret() may not stand in '%s'", p.Name).WithHint("give the property as an argument of its own: `kafka.sasl.password` => secret('scope', 'key')")
+		}
+	}
 	v, err := table.Bind(configs, stream)
 	if err != nil {
 		return nil, err
@@ -165,28 +179,18 @@ func (b *binder) selection() error {
 		return sqlerr.New(sqlerr.OptionConflict, "'%s' and '%s' exclude each other: only one of the ways to name topics can be given", b.As(given[0]), b.As(given[1])).WithHint(choose)
 	}
 	s := &b.args.Spec.Select
+	var err error
 	switch way := given[0]; way {
 	case "subscribe":
-		for _, topic := range b.List(way) {
-			if err := checkTopic(topic); err != nil {
-				return b.Invalid(way, "is wrong: %w", err)
-			}
-		}
-		s.Topics = unique(b.List(way))
+		*s, err = bindTopics(b.Values, *s)
 	case "subscribePattern":
-		re, err := compilePattern(strings.TrimSpace(b.String(way)))
-		if err != nil {
-			return sqlerr.New(sqlerr.OptionInvalid, "'%s' %w", b.As(way), err).WithHint("patterns are RE2 expressions that the whole name must match; see docs/options.md")
-		}
-		s.Pattern = re
+		*s, err = bindPattern(b.Values, *s)
 	case "assign":
-		assigned, err := parseAssign(b.String(way))
-		if err != nil {
+		if s.Assign, err = parseAssign(b.String(way)); err != nil {
 			return b.malformed(way, "", err)
 		}
-		s.Assign = assigned
 	}
-	return nil
+	return err
 }
 
 // malformed is the error for a JSON argument, with an example of the shape; words, which may be empty, are what is allowed besides JSON.

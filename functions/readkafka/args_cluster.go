@@ -3,7 +3,6 @@ package readkafka
 import (
 	"millrace/internal/kafka"
 	"millrace/internal/option"
-	"millrace/internal/sqlerr"
 )
 
 // BindConnection binds a call of another table function that reaches Kafka as read_kafka does: its table holds ConnectionArguments and its own.
@@ -23,22 +22,15 @@ func BindConnection(table *option.Table, pairs []option.Pair, env ArgsEnv) (*opt
 
 // bindCluster binds the arguments that say how to reach the cluster.
 func bindCluster(v *option.Values, env ArgsEnv) (kafka.Config, error) {
-	if !v.Has("bootstrapServers") && env.DefaultConnection != "" {
-		return kafka.Config{}, sqlerr.New(sqlerr.NotSupported, "the server's default connection '%s' is not supported yet", env.DefaultConnection).
-			WithHint("give bootstrapServers => 'broker:9092'")
-	}
-	if err := v.Require("bootstrapServers"); err != nil {
+	t, err := bindTarget(v, env)
+	if err != nil {
 		return kafka.Config{}, err
 	}
-	brokers, err := kafka.ParseBrokers(v.List("bootstrapServers"))
-	if err != nil {
-		return kafka.Config{}, v.Invalid("bootstrapServers", "%w", err)
-	}
 	base := kafka.Config{
-		Brokers: brokers, Allow: env.Allow, MaxBatchBytes: env.MaxBatchBytes,
+		Brokers: t.brokers, Hosts: t.hosts, Label: t.label, Allow: env.Allow, MaxBatchBytes: env.MaxBatchBytes,
 		ConnectTimeout: env.ConnectTimeout, FetchRetryTimeout: env.FetchRetryTimeout, DialTimeout: env.DialTimeout, RequestTimeout: env.RequestTimeout,
 	}
-	config, warnings, err := kafka.ParseProperties(base, v.Under("kafka.*"), kafka.PropertyOptions{FilesDir: env.FilesDir})
+	config, warnings, err := kafka.ParseProperties(base, t.properties, kafka.PropertyOptions{FilesDir: env.FilesDir, Environment: t.environment})
 	if err != nil {
 		return kafka.Config{}, err
 	}

@@ -41,14 +41,13 @@ func topicArguments() []option.Option {
 // ConnectionArguments say how to reach a cluster. Other table functions that do have them too.
 func ConnectionArguments() []option.Option {
 	return []option.Option{
-		{Name: "bootstrapServers", Aliases: []string{"kafka.bootstrap.servers"}, Type: option.List, Required: true,
+		{Name: "bootstrapServers", Aliases: []string{"kafka.bootstrap.servers"}, Type: option.List, DefaultNote: "those of `connection`, else of the server's default connection",
 			Doc: "The brokers to ask first: host:port with commas between them.", Example: "'broker1:9092,broker2:9092'"},
-		{Name: "connection", Type: option.String, Batch: option.Later, Stream: option.Later,
-			Doc: "A named connection that holds brokers and credentials.", Example: "'prod'"},
-		{Name: "serviceCredential", Aliases: []string{"databricks.serviceCredential"}, Type: option.String, Batch: option.Later, Stream: option.Later,
-			Doc: "A named credential.", Example: "'reader'"},
-		{Name: "serviceCredentialScope", Aliases: []string{"databricks.serviceCredential.scope"}, Type: option.String, Batch: option.Later, Stream: option.Later,
-			Doc: "The scope of the named credential."},
+		{Name: "connection", Type: option.String, Doc: "A connection made by CREATE CONNECTION, which holds brokers and how to log in.", Example: "'prod'"},
+		{Name: "serviceCredential", Aliases: []string{"databricks.serviceCredential"}, Type: option.String,
+			Doc: "A credential made by CREATE CREDENTIAL, which holds how to log in at the brokers that it is for.", Example: "'reader'"},
+		{Name: "serviceCredentialScope", Aliases: []string{"databricks.serviceCredential.scope"}, Type: option.String, Batch: option.Ignored, Stream: option.Ignored,
+			Reason: "a credential is stored with all it needs", Doc: "Accepted for statements written for Databricks.", Example: "'scope'"},
 		{Name: "kafka.*", Type: option.Scalar, SecretName: kafka.Properties.IsSecret,
 			Doc: "A property of Java clients; the list is below.", Example: "'SASL_SSL'"},
 		{Name: "consumerConfigUpdates", Aliases: []string{"consumerConfig"}, Type: option.Map, Secret: true,

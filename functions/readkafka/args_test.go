@@ -21,7 +21,7 @@ import (
 // TestArgs runs the scripts in testdata/args. An input is one argument a line, as in SQL, after STREAM on a line of its own for a streaming read; the output
 // is what a read would do, or the error. bind starts from brokers and a topic, bind-bare from nothing.
 func TestArgs(t *testing.T) {
-	env := ArgsEnv{FilesDir: "testdata/files", Allow: func(string, net.IP) error { return nil }}
+	env := ArgsEnv{FilesDir: "testdata/files", Allow: func(string, net.IP) error { return nil }, named: testNames}
 	datadriven.Walk(t, "testdata/args", func(t *testing.T, path string) {
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 			pairs := parsePairs(t, d.Input)
@@ -44,6 +44,18 @@ func TestArgs(t *testing.T) {
 			return show(args)
 		})
 	})
+}
+
+// testNames are the connection prod and the credential reader.
+func testNames(kind NamedKind, name string) (Named, error) {
+	login := map[string]string{"kafka.security.protocol": "SASL_SSL", "sasl.mechanism": "PLAIN", "sasl.username": "u", "sasl.password": "hunter2", "client.id": "stored"}
+	switch {
+	case kind == NamedConnection && name == "prod":
+		return Named{Brokers: []string{"k1:9092", "k2:9092"}, Properties: login}, nil
+	case kind == NamedCredential && name == "reader":
+		return Named{Hosts: kafka.Hosts{"*.example.com:9093"}, Properties: login}, nil
+	}
+	return Named{}, sqlerr.New(sqlerr.NoConnection, "%s '%s' does not exist", kind, name)
 }
 
 func parsePairs(t *testing.T, input string) []option.Pair {

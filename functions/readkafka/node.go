@@ -122,7 +122,7 @@ func (n *Node) bind(ctx *sql.Context) (*Args, error) {
 	if err != nil {
 		return nil, err
 	}
-	args, err := Bind(pairs, n.env.ArgsEnv)
+	args, err := Bind(pairs, n.env.In(ctx))
 	if err != nil {
 		return nil, err
 	}
@@ -146,7 +146,7 @@ func (n *Node) Args(ctx *sql.Context) (*Args, error) {
 
 // CheckAuth implements sql.AuthorizationCheckerNode: the engine itself lets everybody call a table function.
 func (n *Node) CheckAuth(ctx *sql.Context, checker sql.PrivilegedOperationChecker) bool {
-	return checker.UserHasPrivileges(ctx, sql.NewDynamicPrivilegedOperation(Privilege))
+	return Allowed(ctx, checker, n.named)
 }
 
 // Fields implements planner.Table.

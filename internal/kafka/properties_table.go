@@ -74,7 +74,7 @@ func tlsProperties() []option.Option {
 		{Name: "ssl.truststore.type", Type: option.Enum, Words: store, DefaultNote: "recognised", Doc: "The format of the trust store.", Example: "PEM"},
 		{Name: "ssl.truststore.password", Type: option.String, Secret: true, AllowEmpty: true, Doc: "The password of a JKS or PKCS12 trust store; without one, a JKS store is not checked for changes.", Example: "…"},
 		{Name: "ssl.keystore.location", Type: option.String, Doc: "A PEM, JKS or PKCS12 file below --files-dir with the client's certificate chain and key.", Example: "client.pem"},
-		{Name: "ssl.keystore.certificate.chain", Type: option.String, Doc: "The client's certificate chain as PEM text, or a JKS or PKCS12 store in base64.", Example: "-----BEGIN CERTIFICATE----- …"},
+		{Name: "ssl.keystore.certificate.chain", Type: option.String, Secret: true, Doc: "The client's certificate chain as PEM text, or a JKS or PKCS12 store in base64.", Example: "-----BEGIN CERTIFICATE----- …"},
 		{Name: "ssl.keystore.key", Type: option.String, Secret: true, Doc: "The client's private key as PEM text; an encrypted one needs ssl.key.password.", Example: "-----BEGIN PRIVATE KEY----- …"},
 		{Name: "ssl.keystore.type", Type: option.Enum, Words: store, DefaultNote: "recognised", Doc: "The format of the key store.", Example: "PEM"},
 		{Name: "ssl.keystore.password", Type: option.String, Secret: true, AllowEmpty: true, Doc: "The password of a JKS or PKCS12 key store.", Example: "…"},

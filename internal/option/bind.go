@@ -31,7 +31,14 @@ func (t *Table) bindOne(v *Values, p Pair, streaming bool) error {
 	if p.Value == nil {
 		return sqlerr.New(sqlerr.OptionInvalid, "'%s' is NULL, a value is needed", as).WithHint("leave the %s out to get its default", t.Noun)
 	}
-	value, err := t.convert(o, as, p.Value)
+	raw := p.Value
+	if secret, ok := raw.(SecretValue); ok {
+		if !o.secret(as) {
+			return sqlerr.New(sqlerr.OptionForbidden, "secret() may not stand in '%s', whose value appears in messages", as).WithHint("it may stand where a secret is expected, such as a password")
+		}
+		raw = string(secret)
+	}
+	value, err := t.convert(o, as, raw)
 	if err != nil {
 		return err
 	}

@@ -124,3 +124,13 @@ func snake(name string) string {
 	}
 	return b.String()
 }
+
+// SecretValue is a Pair's value that came from secret(): it may be given only to an option that is a secret by its name, for the values of others
+// appear in messages.
+type SecretValue string
+
+// String keeps it out of messages.
+func (SecretValue) String() string { return Redacted }
+
+// GoString does so for %#v.
+func (SecretValue) GoString() string { return Redacted }

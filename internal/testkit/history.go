@@ -36,7 +36,8 @@ func NewHistory(t testing.TB, b *Broker, seed uint64) *History {
 	h.Compacted = h.rnd.IntN(3) == 0
 	configs := map[string]string{}
 	if h.Compacted {
-		configs = map[string]string{"cleanup.policy": "compact", "segment.bytes": "4000", "min.cleanable.dirty.ratio": "0", "delete.retention.ms": "0"}
+		configs = map[string]string{"cleanup.policy": "compact", "segment.bytes": "4000", "min.cleanable.dirty.ratio": "0", "delete.retention.ms": "0",
+			"retention.ms": "-1"} // the records are of 2023
 	}
 	if h.rnd.IntN(4) == 0 {
 		configs["message.timestamp.type"] = "LogAppendTime"

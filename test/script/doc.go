@@ -6,6 +6,7 @@
 //	                                    in a transaction
 //	end id=a transaction=commit         ends a transaction that was left open
 //	trim name=orders partition=0 offset=5   removes the records before offset 5, as retention does
+//	partitions name=orders count=5      gives a topic more partitions
 //	compact                             compacts the topics that are to be
 //	exec                                statements that return nothing; each on the lines up to a semicolon at the end of a line
 //	query                               one statement that returns rows: headings, then a row a line, columns separated by |

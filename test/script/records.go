@@ -27,7 +27,10 @@ func (s *script) topic(t testing.TB, d *datadriven.TestData, input string) strin
 	d.MaybeScanArgs(t, "partitions", &partitions)
 	configs := map[string]string{}
 	if d.MaybeScanArgs(t, "cleanup", &cleanup) {
-		configs = map[string]string{"cleanup.policy": cleanup, "segment.bytes": "2000", "min.cleanable.dirty.ratio": "0", "delete.retention.ms": "0"}
+		configs = map[string]string{
+			"cleanup.policy": cleanup, "segment.bytes": "2000", "min.cleanable.dirty.ratio": "0", "delete.retention.ms": "0",
+			"retention.ms": "-1", // the records of scripts are old
+		}
 	}
 	s.broker.Topic(t, name, partitions, configs)
 	return s.produce(t, d, input)

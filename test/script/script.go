@@ -7,8 +7,10 @@ import (
 
 	"github.com/cockroachdb/datadriven"
 	"github.com/go-sql-driver/mysql"
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"millrace/internal/testkit"
 )
@@ -51,6 +53,8 @@ func (s *script) run(t *testing.T, d *datadriven.TestData) string {
 		out = "ok"
 	case "trim":
 		out = s.trim(t, d)
+	case "partitions":
+		out = s.partitions(t, d)
 	case "compact":
 		s.broker.Compact()
 		out = "ok"
@@ -82,6 +86,24 @@ func (s *script) login(t *testing.T) string {
 	if err := s.db.Ping(); err != nil {
 		return failure(err)
 	}
+	return "ok"
+}
+
+// partitions gives a topic more partitions.
+func (s *script) partitions(t *testing.T, d *datadriven.TestData) string {
+	req := kmsg.NewPtrCreatePartitionsRequest()
+	topic := kmsg.NewCreatePartitionsRequestTopic()
+	d.ScanArgs(t, "name", &topic.Topic)
+	d.ScanArgs(t, "count", &topic.Count)
+	req.TimeoutMillis, req.Topics = 10_000, append(req.Topics, topic)
+	resp, err := req.RequestWith(t.Context(), s.producer(t, "", "", ""))
+	if err == nil {
+		err = kerr.ErrorForCode(resp.Topics[0].ErrorCode)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	clear(s.producers) // they would have to hear of it first
 	return "ok"
 }
 

@@ -1,0 +1,35 @@
+package bad
+
+import (
+	"io/fs"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"millrace/test/script"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// TestEntries runs the script of every entry that has one.
+func TestEntries(t *testing.T) {
+	err := filepath.WalkDir("testdata", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || strings.HasPrefix(path, filepath.Join("testdata", "fuzz")) {
+			return err
+		}
+		name, err := filepath.Rel("testdata", path)
+		if err != nil {
+			return err
+		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel() // some wait for what is not there
+			script.Run(t, path)
+		})
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"sync"
@@ -39,6 +40,19 @@ func codec(name string) kgo.CompressionCodec {
 	default:
 		return kgo.NoCompression()
 	}
+}
+
+// runFill is `bench fill`: the events data set into a topic of its own.
+func runFill(ctx context.Context, args []string) error {
+	fs := flag.NewFlagSet("fill", flag.ExitOnError)
+	broker := fs.String("broker", "", "address")
+	topic := fs.String("topic", "events", "topic, which must not exist")
+	compression := fs.String("codec", "lz4", "lz4, zstd or none")
+	n := fs.Int("records", 1_000_000, "records")
+	if err := fs.Parse(args); err != nil {
+		return err
+	}
+	return fill(ctx, *broker, *topic, *compression, *n)
 }
 
 // fill produces n events into 8 partitions of a new topic.

@@ -1,6 +1,9 @@
 // Command bench measures Millrace against baselines in the same run and writes bench/results.
 //
 //	bench [-records N] [-pairs N] [-only P1,P2] [-binary bin/millrace]
+//	bench broker -dir DIR                                       one of its parts by itself, to look closer:
+//	bench fill -broker ADDR -topic T -codec lz4 -records N      broker, data, baseline
+//	bench loop -broker ADDR -topic T -work count
 //
 // It starts a broker, the baseline and the server as processes of their own on loopback, lets baseline and server do the same work in
 // alternating pairs, checks that both found the same, and reports medians of the paired ratios: the machine is shared and noisy, ratios
@@ -36,6 +39,8 @@ func main() {
 		err = runBroker(ctx, os.Args[2:])
 	case len(os.Args) > 1 && os.Args[1] == "loop":
 		err = runLoop(ctx, os.Args[2:])
+	case len(os.Args) > 1 && os.Args[1] == "fill":
+		err = runFill(ctx, os.Args[2:])
 	default:
 		err = run(ctx, os.Args[1:])
 	}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -46,7 +45,7 @@ func New(cfg Config) (_ *Server, err error) {
 	if err != nil {
 		return nil, err
 	}
-	debug.SetMemoryLimit(cfg.memory)
+	collectLate(cfg.memory)
 	s := &Server{cfg: cfg, metrics: newMetrics(cfg.Version)}
 	defer func() {
 		if err != nil {

@@ -22,7 +22,7 @@ const (
 	maxMaxBatchBytes = math.MaxInt32
 
 	firstFetchBytesLimit = 64 << 10
-	firstFetchBytes      = 1 << 20
+	firstFetchBytes      = 256 << 10
 	maxFetchBytes        = 8 << 20
 )
 

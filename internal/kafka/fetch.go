@@ -107,24 +107,27 @@ func (c *call) answer(a *ask) (*kmsg.FetchResponseTopicPartition, error) {
 	return nil, errLeftOut
 }
 
-// pace sizes the fetches of a lane. It starts small when few rows are wanted. While the lane waits for answers longer than it works on them, it tries
-// fetches of twice the size and keeps to them only when bytes then arrive clearly faster: over a link with latency they do, while a broker
-// nearby spends more on assembling a large answer than a round trip costs.
+// pace sizes the fetches of a lane. It starts small and doubles as long as bytes then arrive clearly faster. Over a link with latency they do up to
+// megabytes; a broker nearby may spend more on assembling a large answer than a round trip costs.
 type pace struct {
 	size  int32
 	fixed bool // the user gave the size
 	cap   int32
 
-	// got and took add up full answers of the present size; before is the rate, in bytes a second, of half the size, 0 when it was not tried.
+	// got and took add up full answers of the present size. best is the rate, in bytes a second, of half the size, 0 when it was not tried.
 	got     int64
 	took    time.Duration
 	answers int
-	before  float64
+	best    float64
 	settled bool
 }
 
-// paceAnswers is the number of full answers that a size is judged by.
-const paceAnswers = 4
+const (
+	// paceAnswers is the number of full answers that a size is judged by.
+	paceAnswers = 4
+	// paceGain is how much faster bytes must come for the larger size to be kept.
+	paceGain = 1.15
+)
 
 func newPace(cfg *Config, limit int64) pace {
 	if n := cfg.fetchBytes(); n > 0 {
@@ -160,8 +163,8 @@ func (c *Config) togetherBytes(n int, limit int64) int32 {
 	return each
 }
 
-// observe notes an answer of got bytes that took so long to come, of which the lane waited part; worked is how long it was busy with the one before.
-func (p *pace) observe(got int, took, waited, worked time.Duration) {
+// observe notes an answer and how long it took to come. Answers that were cut short by the end of a range say nothing about the size.
+func (p *pace) observe(got int, took time.Duration) {
 	if p.fixed || p.settled || got <= int(p.size)/2 {
 		return
 	}
@@ -177,13 +180,12 @@ func (p *pace) observe(got int, took, waited, worked time.Duration) {
 	rate := float64(p.got) / max(p.took.Seconds(), 1e-9)
 	p.got, p.took, p.answers = 0, 0, 0
 	switch {
-	case p.before > 0 && rate < 1.25*p.before:
+	case p.best > 0 && rate < paceGain*p.best:
 		p.size, p.settled = p.size/2, true
 	case p.size >= p.cap:
 		p.settled = true
-	case waited > worked:
-		p.before = rate
-		p.size = min(2*p.size, p.cap)
+	default:
+		p.best, p.size = rate, min(2*p.size, p.cap)
 	}
 }
 

@@ -3,7 +3,6 @@ package kafka
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -22,7 +21,9 @@ type lane struct {
 }
 
 func newLane(s *source, sink scan.Sink) *lane {
-	return &lane{src: s, sink: sink, pace: newPace(&s.cfg, s.req.Limit), parser: newParser(s.req.Fields, s.names, &s.cfg, s.req.Bounds, sink)}
+	l := &lane{src: s, sink: sink, pace: newPace(&s.cfg, s.req.Limit), parser: newParser(s.req.Fields, s.names, &s.cfg, s.req.Bounds, sink)}
+	l.parser.extremes = s.req.Extremes && s.spec.MaxRecords == 0 // of a batch that is cut short, extremes are not those of what is left
+	return l
 }
 
 func (l *lane) close() {
@@ -125,7 +126,6 @@ func (l *lane) read(ctx context.Context, t *task) error {
 		pace    = &l.pace
 		failed  = trouble{lane: l, task: t}
 		empties = 0 // answers in a row that prove a gap up to the end
-		worked  time.Duration
 	)
 	for {
 		end := t.bound()
@@ -138,13 +138,11 @@ func (l *lane) read(ctx context.Context, t *task) error {
 		if pending == nil {
 			pending = l.fetch(ctx, ask{t.partition, next, pace.next(end-next, s.perOffset())})
 		}
-		began := time.Now()
 		if err := l.await(pending, cancel); err != nil {
 			return err
 		}
 		call := pending
 		pending = nil
-		waited := time.Since(began)
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
@@ -194,15 +192,13 @@ func (l *lane) read(ctx context.Context, t *task) error {
 		failed.reset()
 		t.touch(next)
 		end = t.claim(to)
-		pace.observe(len(p.RecordBatches), call.took, waited, worked)
+		pace.observe(len(p.RecordBatches), call.took)
 		if to < end && !l.lastNeeded() {
 			pending = l.fetch(ctx, ask{t.partition, to, pace.next(end-to, s.perOffset())})
 		}
-		began = time.Now()
 		if err := l.parse(ctx, t, p, next, min(to, end)); err != nil {
 			return err
 		}
-		worked = time.Since(began)
 		next = to
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"runtime/debug"
 	"strings"
 	"time"
@@ -46,14 +47,20 @@ func (x *session) run(ctx context.Context, st *statement, values map[string]sqlp
 	return x.explainDenial(c, st, fault(c, x.answer(c, st, values, r)))
 }
 
-// explainDenial names the privilege that a call of read_kafka lacks: the engine says only that something was denied.
+// kafkaCall finds calls of the table functions that reach Kafka.
+var kafkaCall = regexp.MustCompile(`(?i)\b(read_kafka|kafka_topics|kafka_partitions|kafka_consumer_groups)\b`)
+
+// explainDenial names the privilege that a call of a table function lacks: the engine says only that something was denied.
 func (x *session) explainDenial(c *sql.Context, st *statement, err error) error {
 	e, ok := sqlerr.As(err)
-	if !ok || e.Kind != sqlerr.NotGranted || !strings.Contains(strings.ToLower(st.text), "read_kafka") ||
-		x.engine.users.UserHasPrivileges(c, sql.NewDynamicPrivilegedOperation(kafkaRead)) {
+	if !ok || e.Kind != sqlerr.NotGranted {
 		return err
 	}
-	return e.WithHint("read_kafka needs the privilege KAFKA_READ: GRANT KAFKA_READ ON *.* TO '%s'", x.client.User)
+	call := strings.ToLower(kafkaCall.FindString(st.text))
+	if call == "" || x.engine.users.UserHasPrivileges(c, sql.NewDynamicPrivilegedOperation(kafkaRead)) {
+		return err
+	}
+	return e.WithHint("%s needs the privilege KAFKA_READ: GRANT KAFKA_READ ON *.* TO '%s'", call, x.client.User)
 }
 
 // limit applies max_execution_time, which as in MySQL is for SELECT.

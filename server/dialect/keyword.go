@@ -14,6 +14,11 @@ func (r *rewriter) keyword(t token) {
 			r.chain()
 			return
 		}
+	case wordLag:
+		if !next.is('(') { // the column of kafka_consumer_groups, not the window function
+			r.chain()
+			return
+		}
 	case wordPartition:
 		if r.partitionIsName() {
 			r.chain()

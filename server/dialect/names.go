@@ -80,10 +80,10 @@ func (r *rewriter) chain() {
 	}
 }
 
-// refused reports whether the engine's parser refuses the current word as a name. KEY and PARTITION it always does; VALUE, OFFSET and
+// refused reports whether the engine's parser refuses the current word as a name. KEY, PARTITION and LAG it always does; VALUE, OFFSET and
 // TIMESTAMP only where ALTER TABLE … CHANGE or AFTER name an existing column.
 func (r *rewriter) refused(t token) bool {
-	if t.word == wordKey || t.word == wordPartition {
+	if t.word == wordKey || t.word == wordPartition || t.word == wordLag {
 		return true
 	}
 	if r.tokens[0].word != wordAlter || t.kind != tokenWord || !isOneOf(r.text(t), "value", "offset", "timestamp") {

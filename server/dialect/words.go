@@ -57,6 +57,7 @@ const (
 	wordInto
 	wordJoin
 	wordKey
+	wordLag
 	wordLateral
 	wordLike
 	wordLimit
@@ -97,7 +98,7 @@ func (w word) reserved() bool { return w > firstReserved }
 // callable reports whether a reserved word followed by a parenthesis is a function call.
 func (w word) callable() bool {
 	switch w {
-	case wordCallable, wordIf, wordInsert, wordRepeat, wordReplace, wordValues, wordOperand:
+	case wordCallable, wordIf, wordInsert, wordLag, wordRepeat, wordReplace, wordValues, wordOperand:
 		return true
 	}
 	return false
@@ -113,7 +114,7 @@ var words = map[string]word{
 	"create": wordCreate, "delete": wordDelete, "desc": wordDesc, "describe": wordDescribe, "drop": wordDrop,
 	"else": wordElse, "explain": wordExplain, "for": wordFor, "force": wordForce, "foreign": wordForeign, "from": wordFrom,
 	"fulltext": wordFulltext, "grant": wordGrant, "group": wordGroup, "having": wordHaving, "if": wordIf, "ignore": wordIgnore,
-	"insert": wordInsert, "in": wordIn, "into": wordInto, "join": wordJoin, "key": wordKey, "lateral": wordLateral, "like": wordLike, "limit": wordLimit,
+	"insert": wordInsert, "in": wordIn, "into": wordInto, "join": wordJoin, "key": wordKey, "lag": wordLag, "lateral": wordLateral, "like": wordLike, "limit": wordLimit,
 	"linear": wordLinear, "lock": wordLock, "loop": wordLoop, "on": wordOn, "order": wordOrder, "over": wordOver,
 	"partition": wordPartition, "primary": wordPrimary, "references": wordReferences, "rename": wordRename, "repeat": wordRepeat,
 	"replace": wordReplace, "revoke": wordRevoke, "select": wordSelect, "set": wordSet, "show": wordShow, "spatial": wordSpatial,
@@ -132,7 +133,7 @@ func init() {
 	}
 	add(wordOperand, "null true false default current_date current_time current_timestamp current_user localtime localtimestamp maxvalue "+
 		"utc_date utc_time utc_timestamp")
-	add(wordCallable, "char convert cume_dist database dense_rank exists first_value grouping json_table lag last_value lead left "+
+	add(wordCallable, "char convert cume_dist database dense_rank exists first_value grouping json_table last_value lead left "+
 		"match mod nth_value ntile percent_rank rank right row row_number schema")
 	add(wordReserved, `accessible all and asc asensitive before between bigint binary blob both call cascade character check column
 		condition constraint continue cross cube cursor databases day_hour day_microsecond day_minute day_second dec decimal declare delayed distinct

@@ -1,0 +1,72 @@
+package kafkameta
+
+import (
+	"github.com/dolthub/go-mysql-server/sql"
+	"github.com/dolthub/go-mysql-server/sql/types"
+	"github.com/dolthub/vitess/go/sqltypes"
+
+	"millrace/functions/readkafka"
+	"millrace/internal/kafka"
+	"millrace/internal/option"
+)
+
+// Function describes a table function to users and to the engine.
+type Function struct {
+	Name string
+	// Doc is what it gives, in a sentence or two, Example a query.
+	Doc, Example string
+	// Options are its arguments.
+	Options *option.Table
+	Columns []Column
+
+	// rows gathers what the function gives; warnings say what is left out.
+	rows func(ctx *sql.Context, c *kafka.Cluster, v *option.Values) (rows []sql.Row, warnings []string, err error)
+}
+
+// Column is a column of a table function.
+type Column struct {
+	Name     string
+	Type     sql.Type
+	Nullable bool
+	Doc      string
+}
+
+var (
+	topicType = types.MustCreateStringWithDefaults(sqltypes.VarChar, 249)
+	wordType  = types.MustCreateStringWithDefaults(sqltypes.VarChar, 64)
+	// nameType holds what clients choose: names of groups, ids, hosts.
+	nameType = types.MustCreateStringWithDefaults(sqltypes.VarChar, 1024)
+)
+
+// Functions returns all table functions of the package, in the order of the docs.
+func Functions() []*Function { return []*Function{topics, partitions, groups} }
+
+// schema is what SQL sees, in database db.
+func (f *Function) schema(db string) sql.Schema {
+	s := make(sql.Schema, len(f.Columns))
+	for i, c := range f.Columns {
+		s[i] = &sql.Column{Name: c.Name, Type: c.Type, Nullable: c.Nullable, Source: f.Name, DatabaseSource: db}
+	}
+	return s
+}
+
+// options makes the arguments of a function: those that reach the cluster, and its own.
+func options(name string, own ...option.Option) *option.Table {
+	return option.New(name, "argument", "", " => ", append(readkafka.ConnectionArguments(), own...)...)
+}
+
+// number is n, or NULL when it is not known.
+func number(n int64) any {
+	if n < 0 {
+		return nil
+	}
+	return n
+}
+
+// broker is the id of a broker or the epoch of one, NULL when it is not known.
+func broker(n int32) any {
+	if n < 0 {
+		return nil
+	}
+	return n
+}

@@ -1,0 +1,188 @@
+package kafkameta
+
+import (
+	"sync"
+	"time"
+
+	"github.com/dolthub/go-mysql-server/sql"
+	"github.com/dolthub/go-mysql-server/sql/expression"
+
+	"millrace/functions/named"
+	"millrace/functions/readkafka"
+	"millrace/internal/kafka"
+	"millrace/internal/option"
+	"millrace/internal/sqlerr"
+	"millrace/planner"
+)
+
+// node is a call of a table function in a plan. It is immutable but for gathered.
+type node struct {
+	*Function
+	env      readkafka.Env
+	db       sql.Database
+	exprs    []sql.Expression
+	args     []named.Arg
+	gathered *gathered
+}
+
+var (
+	_ sql.TableFunction            = (*node)(nil)
+	_ sql.ExecSourceRel            = (*node)(nil)
+	_ sql.AuthorizationCheckerNode = (*node)(nil)
+)
+
+// New gives the functions to register with the engine. They reach Kafka as read_kafka with env does.
+func New(env readkafka.Env) []sql.TableFunction {
+	var out []sql.TableFunction
+	for _, f := range Functions() {
+		out = append(out, &node{Function: f, env: env})
+	}
+	return out
+}
+
+// NewInstance implements sql.TableFunction: a call with its arguments.
+func (n *node) NewInstance(ctx *sql.Context, db sql.Database, exprs []sql.Expression) (sql.Node, error) {
+	call := &node{Function: n.Function, env: n.env, db: db, exprs: exprs, gathered: new(gathered)}
+	var err error
+	if call.args, err = named.Args(ctx, n.Function.Name, n.Function.Name+"(bootstrapServers => 'broker:9092')", exprs); err != nil {
+		return nil, err
+	}
+	for _, a := range call.args {
+		if a.Name == readkafka.StreamFlag {
+			return nil, sqlerr.New(sqlerr.NotSupported, "'%s' has no STREAM: it shows what is there now", n.Function.Name).WithHint("leave STREAM out")
+		}
+		if n.Options.Lookup(a.Name) == nil {
+			return nil, n.Options.Unknown(a.Name)
+		}
+	}
+	if named.Constant(exprs) {
+		if _, _, err := call.bind(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return call, nil
+}
+
+// bind evaluates the arguments. The selection is checked here too, so that its errors are told at once.
+func (n *node) bind(ctx *sql.Context) (*option.Values, kafka.Config, error) {
+	pairs, err := named.Pairs(ctx, n.args)
+	if err != nil {
+		return nil, kafka.Config{}, err
+	}
+	values, config, err := readkafka.BindConnection(n.Options, pairs, n.env.ArgsEnv)
+	if err == nil && n.Options.Lookup("subscribe") != nil {
+		_, err = readkafka.BindSelection(values)
+	}
+	return values, config, err
+}
+
+// CheckAuth implements sql.AuthorizationCheckerNode: the engine itself lets everybody call a table function.
+func (n *node) CheckAuth(ctx *sql.Context, checker sql.PrivilegedOperationChecker) bool {
+	return checker.UserHasPrivileges(ctx, sql.NewDynamicPrivilegedOperation(readkafka.Privilege))
+}
+
+// RowIter implements sql.ExecSourceRel.
+func (n *node) RowIter(ctx *sql.Context, _ sql.Row) (sql.RowIter, error) {
+	rows, err := n.gathered.get(ctx, n.gather)
+	if err != nil {
+		return nil, err
+	}
+	return sql.RowsToRowIter(rows...), nil
+}
+
+// gather asks the cluster.
+func (n *node) gather(ctx *sql.Context) ([]sql.Row, error) {
+	values, config, err := n.bind(ctx)
+	if err != nil {
+		return nil, err
+	}
+	cluster, err := n.env.Pool.Cluster(ctx, config)
+	if err != nil {
+		return nil, err
+	}
+	rows, warnings, err := n.rows(ctx, cluster, values)
+	if err != nil {
+		return nil, err
+	}
+	for _, w := range append(values.Warnings, warnings...) {
+		ctx.Warn(planner.WarningCode, "%s", w)
+	}
+	return rows, nil
+}
+
+// gathered keeps the rows of a call for the statement that runs it: in a correlated subquery or on the inner side of a join it runs again and again,
+// and every time sees the same cluster.
+type gathered struct {
+	mu      sync.Mutex
+	process uint64
+	start   time.Time
+	rows    []sql.Row
+	done    bool
+}
+
+func (g *gathered) get(ctx *sql.Context, gather func(*sql.Context) ([]sql.Row, error)) ([]sql.Row, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.done && g.process == ctx.Pid() && g.start.Equal(ctx.QueryTime()) {
+		return g.rows, nil
+	}
+	rows, err := gather(ctx)
+	if err != nil {
+		return nil, err
+	}
+	g.rows, g.done, g.process, g.start = rows, true, ctx.Pid(), ctx.QueryTime()
+	return rows, nil
+}
+
+// Schema implements sql.Node.
+func (n *node) Schema(*sql.Context) sql.Schema {
+	db := ""
+	if n.db != nil {
+		db = n.db.Name()
+	}
+	return n.schema(db)
+}
+
+// Resolved implements sql.Node.
+func (n *node) Resolved() bool { return expression.ExpressionsResolved(n.exprs...) }
+
+// IsReadOnly implements sql.Node.
+func (n *node) IsReadOnly() bool { return true }
+
+// Children implements sql.Node.
+func (n *node) Children() []sql.Node { return nil }
+
+// WithChildren implements sql.Node.
+func (n *node) WithChildren(_ *sql.Context, children ...sql.Node) (sql.Node, error) {
+	if len(children) != 0 {
+		return nil, sql.ErrInvalidChildrenNumber.New(n, len(children), 0)
+	}
+	return n, nil
+}
+
+// Expressions implements sql.Expressioner.
+func (n *node) Expressions() []sql.Expression { return n.exprs }
+
+// WithExpressions implements sql.Expressioner.
+func (n *node) WithExpressions(ctx *sql.Context, exprs ...sql.Expression) (sql.Node, error) {
+	if len(exprs) != len(n.exprs) {
+		return nil, sql.ErrInvalidChildrenNumber.New(n, len(exprs), len(n.exprs))
+	}
+	return n.NewInstance(ctx, n.db, exprs)
+}
+
+// Name implements sql.Nameable.
+func (n *node) Name() string { return n.Function.Name }
+
+// Database implements sql.Databaser.
+func (n *node) Database() sql.Database { return n.db }
+
+// WithDatabase implements sql.Databaser.
+func (n *node) WithDatabase(db sql.Database) (sql.Node, error) {
+	c := *n
+	c.db = db
+	return &c, nil
+}
+
+// String implements sql.Node. It shows no argument: some are secret.
+func (n *node) String() string { return n.Function.Name }

@@ -69,7 +69,7 @@ func (n *node) bind(ctx *sql.Context) (*option.Values, kafka.Config, error) {
 	if err != nil {
 		return nil, kafka.Config{}, err
 	}
-	values, config, err := readkafka.BindConnection(n.Options, pairs, n.env.ArgsEnv)
+	values, config, err := readkafka.BindConnection(n.Options, pairs, n.env.In(ctx))
 	if err == nil && n.Options.Lookup("subscribe") != nil {
 		_, err = readkafka.BindSelection(values)
 	}
@@ -78,7 +78,7 @@ func (n *node) bind(ctx *sql.Context) (*option.Values, kafka.Config, error) {
 
 // CheckAuth implements sql.AuthorizationCheckerNode: the engine itself lets everybody call a table function.
 func (n *node) CheckAuth(ctx *sql.Context, checker sql.PrivilegedOperationChecker) bool {
-	return checker.UserHasPrivileges(ctx, sql.NewDynamicPrivilegedOperation(readkafka.Privilege))
+	return readkafka.Allowed(ctx, checker, n.args)
 }
 
 // RowIter implements sql.ExecSourceRel.

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dolthub/go-mysql-server/sql"
+
 	"millrace/internal/kafka"
 	"millrace/internal/option"
 	"millrace/internal/sqlerr"
@@ -24,12 +26,18 @@ type ArgsEnv struct {
 	FilesDir string
 	// DefaultConnection names the connection to use when a call gives no brokers, empty for none.
 	DefaultConnection string
+	// Use gives what a connection or credential holds to a statement of ctx, or the error that its user may not use it or that there is none; nil when
+	// there are no names.
+	Use func(ctx *sql.Context, kind NamedKind, name string) (Named, error)
 	// Allow is handed to kafka.Config.
 	Allow func(hostPort string, ip net.IP) error
 	// The time-outs of kafka.Config, 0 for its defaults; client properties override them.
 	ConnectTimeout, FetchRetryTimeout, DialTimeout, RequestTimeout time.Duration
 	// MaxBatchBytes is that of kafka.Config.
 	MaxBatchBytes int64
+
+	// named is Use for the statement that the call is in.
+	named func(NamedKind, string) (Named, error)
 }
 
 // Args are the arguments of one call, checked as far as that is possible without asking a broker.
@@ -112,6 +120,12 @@ func spreadConsumerConfig(table *option.Table, pairs []option.Pair, stream bool)
 			configs = append(configs, p)
 		} else {
 			rest = append(rest, p)
+		}
+	}
+	for _, p := range configs {
+		if _, ok := p.Value.(option.SecretValue); ok {
+			// Which of the entries it is in could not be told any more, and not all of them are kept from view.
+			return nil, sqlerr.New(sqlerr.OptionForbidden, "secret() may not stand in '%s'", p.Name).WithHint("give the property as an argument of its own: `kafka.sasl.password` => secret('scope', 'key')")
 		}
 	}
 	v, err := table.Bind(configs, stream)

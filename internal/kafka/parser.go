@@ -51,12 +51,16 @@ type parser struct {
 	skipCRC   bool
 	minTime   int64 // batches whose newest record is older are skipped
 	hasMin    bool
+	maxTime   int64 // batches of one timestamp that is not below this are skipped
+	hasMax    bool
+	extremes  bool // of offsets and timestamps only the extremes of a batch matter
 	perRecord bool // a column is wanted that needs the records, not only their number
 	wantJSON  bool // headers
 	codecs    codecs
 
 	n       int // rows gathered
-	most    int // rows that may be gathered: maxRows, or no bound without columns
+	most    int // rows that may be gathered: as many as the columns are made for, or no bound without columns
+	kept    int // the largest scratch buffer that is kept for the next batch
 	scratch []byte
 	data    []byte // what keys and values are views of
 	direct  bool
@@ -83,10 +87,10 @@ type views struct {
 	nulls    nulls
 }
 
-func (v *views) want(nullable bool) {
-	v.beg, v.end = make([]uint32, maxRows), make([]uint32, maxRows)
+func (v *views) want(rows int, nullable bool) {
+	v.beg, v.end = make([]uint32, rows), make([]uint32, rows)
 	if nullable {
-		v.nulls = newNulls()
+		v.nulls = newNulls(rows)
 	}
 }
 
@@ -96,10 +100,10 @@ type ints struct {
 	nulls nulls
 }
 
-func (v *ints) want(nullable bool) {
-	v.x = make([]int64, maxRows)
+func (v *ints) want(rows int, nullable bool) {
+	v.x = make([]int64, rows)
 	if nullable {
-		v.nulls = newNulls()
+		v.nulls = newNulls(rows)
 	}
 }
 
@@ -109,8 +113,8 @@ type nulls struct {
 	any   bool
 }
 
-func newNulls() nulls {
-	n := nulls{valid: make([]uint64, maxRows/64), any: true}
+func newNulls(rows int) nulls {
+	n := nulls{valid: make([]uint64, (rows+63)/64), any: true}
 	n.reset()
 	return n
 }
@@ -138,35 +142,41 @@ func (n *nulls) bitmap() []uint64 {
 }
 
 func newParser(fields []scan.Field, topics []byte, cfg *Config, bounds scan.Bounds, sink scan.Sink) *parser {
+	return newParserOf(maxRows, scratchKept, fields, topics, cfg, bounds, sink)
+}
+
+// newParserOf is newParser with batches of up to rows rows, and a scratch buffer of which kept bytes stay.
+func newParserOf(rows, kept int, fields []scan.Field, topics []byte, cfg *Config, bounds scan.Bounds, sink scan.Sink) *parser {
 	p := &parser{
 		sink: sink, topics: topics, skipCRC: cfg.SkipCRC, minTime: bounds.MinTimestamp, hasMin: bounds.HasMinTimestamp,
-		codecs: codecs{limit: int(cfg.MaxBatchBytes)}, fields: fields, most: maxRows,
+		maxTime: bounds.MaxTimestamp, hasMax: bounds.HasMaxTimestamp,
+		codecs: codecs{limit: int(cfg.MaxBatchBytes)}, fields: fields, most: rows, kept: kept,
 	}
 	for _, f := range fields {
 		switch f {
 		case scan.Key:
-			p.key.want(true)
+			p.key.want(rows, true)
 		case scan.Value:
-			p.value.want(true)
+			p.value.want(rows, true)
 		case scan.Headers:
-			p.headers.want(true)
+			p.headers.want(rows, true)
 			p.wantJSON = true
 		case scan.KeyLength:
-			p.keyLen.want(true)
+			p.keyLen.want(rows, true)
 		case scan.ValueLength:
-			p.valueLen.want(true)
+			p.valueLen.want(rows, true)
 		case scan.Offset:
-			p.off.want(false)
+			p.off.want(rows, false)
 		case scan.Timestamp:
-			p.time.want(true)
+			p.time.want(rows, true)
 		case scan.Topic:
-			p.topic.want(false)
+			p.topic.want(rows, false)
 			continue
 		case scan.Partition:
-			p.part.want(false)
+			p.part.want(rows, false)
 			continue
 		case scan.TimestampType:
-			p.timeType.want(false)
+			p.timeType.want(rows, false)
 			continue
 		}
 		p.perRecord = true
@@ -220,9 +230,9 @@ func (p *parser) parse(ctx context.Context, at place, in []byte, from, to int64,
 			if err := p.control(&b, aborted); err != nil {
 				return err
 			}
-		case aborted.covers(&b), p.hasMin && b.maxTime < p.minTime, b.records == 0:
+		case aborted.covers(&b), p.outOfTime(&b), b.records == 0:
 			p.stats.skipped++
-		case !p.perRecord && b.first >= begin && b.last < to:
+		case p.told(&b) && b.first >= begin && b.last < to:
 			p.stats.counted++
 			if err := p.count(ctx, at, &b); err != nil {
 				return err
@@ -261,7 +271,24 @@ func (p *parser) control(b *batch, aborted aborts) error {
 	return nil
 }
 
-// count gathers a batch of which the header says enough.
+// outOfTime reports whether the header says that no record of b has a timestamp within the bounds. It holds the greatest timestamp, and not the least,
+// but where the log's append time is that of all records.
+func (p *parser) outOfTime(b *batch) bool {
+	return p.hasMin && b.maxTime < p.minTime || p.hasMax && b.appended() && b.maxTime >= p.maxTime
+}
+
+// told reports whether the header says enough of the records of b: of a batch that compaction has thinned out it does not tell the first and last offset,
+// and where the greatest timestamp is none that a column can show, another record may have the greatest that it can.
+func (p *parser) told(b *batch) bool {
+	if !p.perRecord {
+		return true
+	}
+	return p.extremes &&
+		(p.off.x == nil || int64(b.records) == b.last-b.first+1) &&
+		(p.time.x == nil || b.maxTime >= 0 && b.maxTime <= maxTimestamp)
+}
+
+// count gathers a batch of which the header says enough. Where offsets and timestamps are wanted, only their extremes are.
 func (p *parser) count(ctx context.Context, at place, b *batch) error {
 	for left := b.records; left > 0; {
 		if p.n == p.most {
@@ -271,14 +298,25 @@ func (p *parser) count(ctx context.Context, at place, b *batch) error {
 		}
 		k := min(left, p.most-p.n)
 		p.fill(p.n, p.n+k, at, b.timeType())
+		if p.off.x != nil {
+			fill(p.off.x[p.n:p.n+k], b.last)
+			if left == b.records {
+				p.off.x[p.n] = b.first
+			}
+		}
+		if p.time.x != nil {
+			fill(p.time.x[p.n:p.n+k], b.maxTime*1000)
+		}
 		p.n += k
 		left -= k
 	}
 	return nil
 }
 
+func (b *batch) appended() bool { return b.attrs&attrLogAppendTime != 0 }
+
 func (b *batch) timeType() int64 {
-	if b.attrs&attrLogAppendTime != 0 {
+	if b.appended() {
 		return logAppendTime
 	}
 	return createTime
@@ -315,7 +353,7 @@ func (p *parser) view(ctx context.Context, direct bool) error {
 		}
 	}
 	if p.n == 0 {
-		if p.scratch = p.scratch[:0]; cap(p.scratch) > scratchKept {
+		if p.scratch = p.scratch[:0]; cap(p.scratch) > p.kept {
 			p.scratch = nil
 		}
 	}
@@ -326,7 +364,7 @@ func (p *parser) view(ctx context.Context, direct bool) error {
 // walk gathers the records of b, which lie at p.data[q:dataEnd].
 func (p *parser) walk(ctx context.Context, at place, b *batch, q, dataEnd int, from, to int64) error {
 	data := p.data[:dataEnd]
-	appended := b.attrs&attrLogAppendTime != 0
+	appended := b.appended()
 	row, filled := p.n, p.n
 	least := int64(0) // the least offset delta that the next record may have
 	for range b.records {
@@ -526,7 +564,7 @@ func (p *parser) flush(ctx context.Context) error {
 	for _, m := range []*nulls{&p.key.nulls, &p.value.nulls, &p.headers.nulls, &p.keyLen.nulls, &p.valueLen.nulls, &p.time.nulls} {
 		m.reset()
 	}
-	if p.json = p.json[:0]; cap(p.json) > scratchKept {
+	if p.json = p.json[:0]; cap(p.json) > p.kept {
 		p.json = nil
 	}
 	return err

@@ -77,6 +77,12 @@ func (s *Snapshot) Plan(ctx context.Context, spec ReadSpec, req scan.Request) (s
 	if err := p.since(ctx, req.Bounds); err != nil {
 		return nil, err
 	}
+	if err := p.until(ctx, req.Bounds); err != nil {
+		return nil, err
+	}
+	if p.backwards(req) {
+		return newBackward(p, req), nil
+	}
 	return newSource(p, req), nil
 }
 

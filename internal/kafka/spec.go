@@ -75,4 +75,7 @@ type ReadSpec struct {
 	// warning names what was not read.
 	MaxTime    time.Duration
 	MaxRecords int64
+	// TimestampSkew, when not nil, is the user's assertion of how far records may be out of the order of their timestamps: with it, and only
+	// with it, a bound of timestamps ends a read early and the newest by timestamp are looked for from the end.
+	TimestampSkew *time.Duration
 }

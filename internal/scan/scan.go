@@ -201,3 +201,14 @@ type Stats struct {
 	BytesFetched, BytesDecoded int64
 	Requests, Retries          int64
 }
+
+// Add adds up what two parts of a scan have done.
+func (s Stats) Add(o Stats) Stats {
+	return Stats{
+		Splits: s.Splits + o.Splits, SplitsDone: s.SplitsDone + o.SplitsDone,
+		Offsets: s.Offsets + o.Offsets, OffsetsDone: s.OffsetsDone + o.OffsetsDone,
+		Records: s.Records + o.Records, Batches: s.Batches + o.Batches, BatchesSkipped: s.BatchesSkipped + o.BatchesSkipped, BatchesCounted: s.BatchesCounted + o.BatchesCounted,
+		BytesFetched: s.BytesFetched + o.BytesFetched, BytesDecoded: s.BytesDecoded + o.BytesDecoded,
+		Requests: s.Requests + o.Requests, Retries: s.Retries + o.Retries,
+	}
+}

@@ -15,6 +15,7 @@ import (
 	"github.com/dolthub/go-mysql-server/sql/mysql_db"
 	"github.com/sirupsen/logrus"
 
+	"millrace/functions/readkafka"
 	"millrace/internal/catalog"
 	"millrace/planner"
 )
@@ -32,6 +33,7 @@ type engine struct {
 	// killConnection ends a connection of the listener; set before the listener starts.
 	killConnection func(id uint32) bool
 
+	scans scanLog
 	// sessions by id; the values are *session.
 	sessions  sync.Map
 	pid       atomic.Uint64
@@ -73,6 +75,7 @@ func newEngine(c *catalog.Catalog, functions func(*engine) functionSet, log *slo
 	planner.Install(a)
 	e.Engine = sqle.New(a, nil)
 	installCheapContexts()
+	a.Catalog.InfoSchema = newInfoSchema(e, a.Catalog.InfoSchema)
 	e.users = a.Catalog.MySQLDb
 	p.register(nil, []sql.Function{currentUser(e.users)})
 	e.localID.Store(1 << 31) // out of the way of the listener's connections
@@ -140,6 +143,6 @@ func (p persister) Persist(_ *sql.Context, data []byte) error {
 
 // context is the engine's context for one statement of a session.
 func (e *engine) context(ctx context.Context, s sql.Session, shown string) *sql.Context {
-	return sql.NewContext(context.WithValue(ctx, engineOf{}, e), sql.WithSession(s), sql.WithPid(e.pid.Add(1)), sql.WithQuery(shown), sql.WithMemoryManager(e.MemoryManager),
+	return sql.NewContext(readkafka.WithStatement(context.WithValue(ctx, engineOf{}, e)), sql.WithSession(s), sql.WithPid(e.pid.Add(1)), sql.WithQuery(shown), sql.WithMemoryManager(e.MemoryManager),
 		sql.WithProcessList(e.ProcessList))
 }

@@ -1,6 +1,7 @@
 package readkafka
 
 import (
+	"context"
 	"strings"
 	"sync/atomic"
 
@@ -48,6 +49,7 @@ type Node struct {
 
 var (
 	_ planner.Table                = (*Node)(nil)
+	_ planner.TimeOrdered          = (*Node)(nil)
 	_ sql.ExecSourceRel            = (*Node)(nil)
 	_ sql.AuthorizationCheckerNode = (*Node)(nil)
 )
@@ -167,11 +169,27 @@ func (n *Node) Open(ctx *sql.Context, req scan.Request) (scan.Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	src, err := cluster.Plan(ctx, args.Spec, req)
+	snapshot, err := cluster.SnapshotFor(ctx, args.Spec.Select)
+	if err != nil {
+		return nil, err
+	}
+	spec := args.Spec
+	spec.TimestampSkew = args.TimestampSkew
+	src, err := snapshot.Plan(ctx, spec, req)
 	if err != nil || n.env.Observe == nil {
 		return src, err
 	}
 	return n.env.Observe(ctx, src), nil
+}
+
+// WithStatement begins a statement: all references to a topic under the context that it returns see the same partitions, with the same ends. Each execution
+// of a statement needs its own.
+func WithStatement(ctx context.Context) context.Context { return kafka.WithStatement(ctx) }
+
+// TimeOrdered implements planner.TimeOrdered.
+func (n *Node) TimeOrdered(ctx *sql.Context) bool {
+	args, err := n.Args(ctx)
+	return err == nil && args.TimestampSkew != nil
 }
 
 // Describe implements planner.Table.

@@ -21,6 +21,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"millrace/internal/kafka"
+	"millrace/internal/scan"
 	"millrace/internal/sqlerr"
 	"millrace/planner"
 )
@@ -89,12 +90,14 @@ type session struct {
 	broker string
 }
 
-func newSession(t *testing.T, broker string) *session {
+func newSession(t *testing.T, broker string) *session { return newSessionWith(t, broker, nil) }
+
+func newSessionWith(t *testing.T, broker string, observe func(*sql.Context, scan.Source) scan.Source) *session {
 	t.Helper()
 	logrus.SetLevel(logrus.ErrorLevel)
 	pool := kafka.NewPool(kafka.PoolOptions{})
 	t.Cleanup(pool.Close)
-	pro := &provider{memory.NewDBProvider(memory.NewDatabase("db")), New(Env{Pool: pool})}
+	pro := &provider{memory.NewDBProvider(memory.NewDatabase("db")), New(Env{Pool: pool, Observe: observe})}
 	a := analyzer.NewBuilder(pro).Build()
 	planner.Install(a)
 	engine := sqle.New(a, &sqle.Config{})
@@ -157,6 +160,11 @@ func TestPushedAndUnpushedAgreeOnABroker(t *testing.T) {
 		"SELECT COUNT(*) FROM $('subscribePattern', 'e.*') WHERE topic = 'events'",
 		"SELECT COUNT(*) FROM $('subscribe', 'events', 'startingOffsets', '{\"events\":{\"0\":10,\"1\":-2,\"2\":100}}')",
 		"SELECT payload IS NULL, COUNT(*) FROM $('subscribe', 'events', 'data_format', 'raw') GROUP BY 1",
+		"SELECT `partition`, `offset` FROM $('subscribe', 'events') ORDER BY `offset` DESC, `partition` LIMIT 5 OFFSET 3",
+		"SELECT `value` FROM $('subscribe', 'events', 'timestampSkew', '1s') ORDER BY `timestamp` DESC LIMIT 7",
+		"SELECT `value` FROM $('subscribe', 'events', 'timestampSkew', '0s') WHERE `timestamp` BETWEEN '2026-01-02 03:05:00' AND '2026-01-02 03:06:00.0005' AND `key` IS NULL",
+		"SELECT `key`, MAX(`offset`), MIN(`timestamp`) FROM $('subscribe', 'events') GROUP BY `key`",
+		"SELECT a.`value` FROM $('subscribe', 'events') a LEFT JOIN $('subscribe', 'events') b ON a.`offset` = b.`offset` AND b.`partition` = 1 WHERE a.`partition` = 0 AND b.`value` IS NOT NULL",
 		"SELECT a.`offset`, (SELECT COUNT(*) FROM $('subscribe', 'events') b WHERE b.`offset` < a.`offset` AND b.`partition` = 1) FROM $('subscribe', 'events') a WHERE a.`partition` = 0 AND a.`offset` < 5",
 	} {
 		var results [2][]string

@@ -110,8 +110,7 @@ func (f *trouble) follow(ctx context.Context) error {
 	}
 	now, ok := all[t.topic.name]
 	if ok && now.code == 0 && now.id != t.topic.id && hasID(now.id) && hasID(t.topic.id) {
-		return sqlerr.New(sqlerr.KafkaTopicRecreated, "topic '%s' was deleted and created again during the read", t.topic.name).
-			WithHint("Run the statement again to read the new topic.")
+		return recreated(t.topic.name)
 	}
 	at, led := now.leaders[t.number]
 	switch {
@@ -122,7 +121,7 @@ func (f *trouble) follow(ctx context.Context) error {
 		if f.gone.IsZero() {
 			f.gone = time.Now()
 		} else if time.Since(f.gone) > missingTopicWait {
-			return sqlerr.New(sqlerr.KafkaTopicNotFound, "partition %d of topic '%s' is gone: the topic was deleted during the read", t.number, t.topic.name)
+			return deleted(t.topic.name, t.number)
 		}
 	}
 	return nil
@@ -144,7 +143,7 @@ func (f *trouble) outOfRange(ctx context.Context, broker int32, next int64, caus
 		gone := scan.Range{From: next, To: min(start, to)}
 		why := fmt.Sprintf("the log starts at offset %d now", start)
 		if t.earliest && t.untouched(next) {
-			f.src.warn(fmt.Sprintf("retention removed %d offsets, %v of partition %d of topic '%s', before they were read", gone.To-gone.From, gone, t.number, t.topic.name))
+			f.src.warn(retentionWarning(t.partition, gone))
 		} else if f.src.spec.FailOnDataLoss {
 			return next, dataLoss(t.topic.name, t.number, gone, why)
 		} else {
@@ -206,4 +205,17 @@ func (f *trouble) logBounds(ctx context.Context) (start, end int64, err error) {
 		}
 	}
 	return start, end, nil
+}
+
+func recreated(topic string) *sqlerr.Error {
+	return sqlerr.New(sqlerr.KafkaTopicRecreated, "topic '%s' was deleted and created again during the read", topic).
+		WithHint("Run the statement again to read the new topic.")
+}
+
+func deleted(topic string, partition int32) error {
+	return sqlerr.New(sqlerr.KafkaTopicNotFound, "partition %d of topic '%s' is gone: the topic was deleted during the read", partition, topic)
+}
+
+func retentionWarning(p *partition, gone scan.Range) string {
+	return fmt.Sprintf("retention removed %d offsets, %v of partition %d of topic '%s', before they were read", gone.To-gone.From, gone, p.number, p.topic.name)
 }

@@ -17,6 +17,7 @@ type lane struct {
 	sink   scan.Sink
 	parser *parser
 	client *client // nil until there is work
+	held   int64   // what the lane has told the scan's count of memory
 	pace   pace
 }
 
@@ -28,6 +29,7 @@ func newLane(s *source, sink scan.Sink) *lane {
 
 func (l *lane) close() {
 	l.parser.close()
+	l.hold(-l.parser.memory())
 	if l.client != nil {
 		l.src.cluster.group.release(l.client)
 	}
@@ -209,8 +211,16 @@ func (l *lane) lastNeeded() bool {
 	return limit >= 0 && limit <= smallLimit
 }
 
+// hold notes that the lane holds an answer of so many bytes, besides its buffers.
+func (l *lane) hold(answer int64) {
+	n := answer + l.parser.memory()
+	l.src.stats.memory.Add(n - l.held)
+	l.held = n
+}
+
 // parse pushes the records in [from, to) of an answer.
 func (l *lane) parse(ctx context.Context, t *task, p *kmsg.FetchResponseTopicPartition, from, to int64) error {
+	l.hold(int64(len(p.RecordBatches)))
 	var aborted aborts
 	if l.src.spec.Isolation == ReadCommitted {
 		aborted = abortsOf(p.AbortedTransactions)
@@ -245,12 +255,14 @@ func (l *lane) passed(from, to int64) {
 }
 
 // parseError names the partition of what parse found wrong; what a Sink returned passes through.
-func (l *lane) parseError(t *task, err error) error {
+func (l *lane) parseError(t *task, err error) error { return corruptIn(t.partition, err) }
+
+func corruptIn(p *partition, err error) error {
 	bad, ok := err.(*corruptError) //nolint:errorlint // parse wraps nothing around it
 	if !ok {
 		return err
 	}
-	where := fmt.Sprintf("partition %d of topic '%s' at offset %d", t.number, t.topic.name, bad.offset)
+	where := fmt.Sprintf("partition %d of topic '%s' at offset %d", p.number, p.topic.name, bad.offset)
 	if isTooLarge(bad.err) {
 		return sqlerr.New(sqlerr.KafkaBatchTooLarge, "%s: %w", where, bad.err).WithHint("The limit follows --memory-limit.")
 	}

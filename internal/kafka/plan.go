@@ -45,7 +45,7 @@ func (s *Snapshot) Plan(ctx context.Context, spec ReadSpec, req scan.Request) (s
 	defer cancel()
 	p := &planner{Snapshot: s, spec: spec}
 	if len(s.Missing) > 0 {
-		p.warnings = append(p.warnings, fmt.Sprintf("%s: no such topic or partition, left out as 'missingTopic' => 'skip' says", some(s.Missing)))
+		p.warnings = append(p.warnings, skipped(s.Missing))
 	}
 	for _, b := range []struct {
 		bound Bound
@@ -84,6 +84,11 @@ func (s *Snapshot) Plan(ctx context.Context, spec ReadSpec, req scan.Request) (s
 		return newBackward(p, req), nil
 	}
 	return newSource(p, req), nil
+}
+
+// skipped is the warning that names what was selected and does not exist.
+func skipped(missing []string) string {
+	return fmt.Sprintf("%s: no such topic or partition, left out as 'missingTopic' => 'skip' says", some(missing))
 }
 
 // sameNames checks that a bound given partition by partition names exactly the partitions selected.

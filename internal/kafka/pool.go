@@ -67,6 +67,7 @@ func (p *Pool) Close() {
 		g.closed = true
 		g.mu.Unlock()
 		g.close(func(*client) bool { return true })
+		g.closeTails()
 	}
 }
 
@@ -131,6 +132,7 @@ type group struct {
 	control *client
 	lanes   []*client // those in use and idle ones
 	known   []string  // the brokers' addresses as last seen
+	tails   map[Isolation]*hub
 }
 
 // learn notes where the cluster's brokers are. A client for fetching starts from them, so it never meets a bootstrap server that is down.

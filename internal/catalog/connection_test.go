@@ -100,13 +100,19 @@ func TestASealFitsOnlyWhereItWasPut(t *testing.T) {
 		"another key": func(c Connection) (map[string]string, error) { return c.Open(KindCredential, testKey(t, 2)) },
 		"kind":        func(c Connection) (map[string]string, error) { return c.Open(KindConnection, key) },
 		"name":        func(c Connection) (map[string]string, error) { c.Name = "other"; return c.Open(KindCredential, key) },
-		"hosts":       func(c Connection) (map[string]string, error) { c.Hosts = []string{"evil:1"}; return c.Open(KindCredential, key) },
+		"hosts": func(c Connection) (map[string]string, error) {
+			c.Hosts = []string{"evil:1"}
+			return c.Open(KindCredential, key)
+		},
 		"bit": func(c Connection) (map[string]string, error) {
 			c.Sealed = bytes.Clone(c.Sealed)
 			c.Sealed[len(c.Sealed)-1] ^= 1
 			return c.Open(KindCredential, key)
 		},
-		"short": func(c Connection) (map[string]string, error) { c.Sealed = c.Sealed[:5]; return c.Open(KindCredential, key) },
+		"short": func(c Connection) (map[string]string, error) {
+			c.Sealed = c.Sealed[:5]
+			return c.Open(KindCredential, key)
+		},
 	} {
 		if got, err := change(c); err == nil || got != nil || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%s: %v, %v", name, got, err)

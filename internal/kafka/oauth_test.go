@@ -167,8 +167,10 @@ func TestFaultsOfATokenEndpointNameItAndNotTheSecret(t *testing.T) {
 		text string
 		asks int32
 	}{
-		"wrong secret":     {nil, sqlerr.KafkaAuth, "refuses the client with status 401: invalid_client", 1},
-		"redirect":         {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, other.URL, http.StatusTemporaryRedirect) }, sqlerr.KafkaProtocol, "redirect (status 307)", 1},
+		"wrong secret": {nil, sqlerr.KafkaAuth, "refuses the client with status 401: invalid_client", 1},
+		"redirect": {func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, other.URL, http.StatusTemporaryRedirect)
+		}, sqlerr.KafkaProtocol, "redirect (status 307)", 1},
 		"overloaded":       {status(503, canarySecret), sqlerr.KafkaUnreachable, "fails with status 503", tokenAttempts},
 		"not found":        {status(404, canarySecret), sqlerr.KafkaProtocol, "answers with status 404", 1},
 		"not JSON":         {status(200, "<html>"+canarySecret), sqlerr.KafkaProtocol, "without an access token", 1},
@@ -339,4 +341,3 @@ func FuzzTokenAnswer(f *testing.F) {
 		}
 	})
 }
-

@@ -25,13 +25,16 @@ import (
 // run executes a statement, with values for its placeholders, and answers.
 func (x *session) run(ctx context.Context, st *statement, values map[string]sqlparser.Expr, r results) (err error) {
 	start := time.Now()
+	var pid uint64
 	x.engine.questions.Add(1)
 	defer func() {
 		if p := recover(); p != nil {
 			x.engine.log.Error("panic in a statement", "connection", x.id, "statement", st.shown.text, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 			err = sqlerr.New(sqlerr.Unexpected, "the statement failed because of a fault in the server; its log has more")
 		}
-		err = st.shown.scrubError(err)
+		if err = st.shown.scrubError(err); err != nil {
+			x.engine.scans.fail(pid, err)
+		}
 		x.finished(st, start, r.RowCount(), err)
 	}()
 	ctx, cancel, err := x.limit(ctx, st)
@@ -43,6 +46,7 @@ func (x *session) run(ctx context.Context, st *statement, values map[string]sqlp
 	if err != nil {
 		return fault(ctx, err)
 	}
+	pid = c.Pid()
 	defer x.engine.ProcessList.EndQuery(c)
 	return x.explainDenial(c, st, fault(c, x.answer(c, st, values, r)))
 }
@@ -99,6 +103,9 @@ func (x *session) answer(c *sql.Context, st *statement, values map[string]sqlpar
 	}
 	if kill, ok := st.ast.(*sqlparser.Kill); ok {
 		return x.kill(c, kill, r)
+	}
+	if show, ok := st.ast.(*sqlparser.Show); ok && strings.EqualFold(show.Type, "processlist") {
+		return x.showProcesses(c, show, r)
 	}
 	if r, ok := r.(interface{ ReturnsRows() error }); ok && onlyReads(st.ast) {
 		// The plan of a scan asks brokers, which may take its time.

@@ -3,37 +3,11 @@ package server
 import (
 	"sync"
 
-	"github.com/dolthub/go-mysql-server/sql"
 	"github.com/dolthub/vitess/go/vt/sqlparser"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"millrace/internal/scan"
 )
-
-// observed is a scan that is counted when it ends.
-type observed struct {
-	scan.Source
-	once sync.Once
-	done func(scan.Stats)
-}
-
-// Close implements scan.Source.
-func (o *observed) Close() {
-	o.once.Do(func() { o.done(o.Source.Stats()) })
-	o.Source.Close()
-}
-
-// observe counts what a scan reads: for the process, and for the session whose statement it belongs to.
-func (e *engine) observe(ctx *sql.Context, src scan.Source) scan.Source {
-	e.metrics.scans.running.Inc()
-	id, statement := ctx.Session.ID(), ctx.Pid()
-	return &observed{Source: src, done: func(s scan.Stats) {
-		e.metrics.scans.add(s)
-		if x, ok := e.sessions.Load(id); ok {
-			x.(*session).scanned.add(statement, s)
-		}
-	}}
-}
 
 // lastScan is what the last statement that read a topic has read. A statement may run several scans, also at once.
 type lastScan struct {

@@ -29,6 +29,7 @@ func newLane(s *source, sink scan.Sink) *lane {
 
 func (l *lane) close() {
 	l.parser.close()
+	l.count() // of an answer that was left in its midst, because no more rows are wanted
 	l.hold(-l.parser.memory())
 	if l.client != nil {
 		l.src.cluster.group.release(l.client)
@@ -244,8 +245,13 @@ func (l *lane) parse(ctx context.Context, t *task, p *kmsg.FetchResponseTopicPar
 
 // passed notes that the offsets [from, to) need no more reading.
 func (l *lane) passed(from, to int64) {
+	l.src.stats.offsetsDone.Add(to - from)
+	l.count()
+}
+
+// count adds what the parser has done to the counts of the scan.
+func (l *lane) count() {
 	c, p := &l.src.stats, &l.parser.stats
-	c.offsetsDone.Add(to - from)
 	c.records.Add(p.records)
 	c.batches.Add(p.batches)
 	c.skipped.Add(p.skipped)

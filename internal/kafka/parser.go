@@ -190,6 +190,9 @@ func newParserOf(rows, kept int, fields []scan.Field, topics []byte, cfg *Config
 
 func (p *parser) close() { p.codecs.close() }
 
+// memory is the size of the buffers that records are decompressed into.
+func (p *parser) memory() int64 { return int64(cap(p.scratch) + cap(p.json)) }
+
 // parse gathers the records of in whose offsets lie in [from, to). It pushes what is complete; flush pushes the rest. in may be reused by its owner
 // once detach was called.
 func (p *parser) parse(ctx context.Context, at place, in []byte, from, to int64, aborted aborts) error {

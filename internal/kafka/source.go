@@ -31,7 +31,7 @@ type source struct {
 
 // counters are scan.Stats while a scan runs.
 type counters struct {
-	splitsDone, offsets, offsetsDone, records, batches, skipped, counted, fetched, decoded, requests, retries atomic.Int64
+	splitsDone, offsets, offsetsDone, records, batches, skipped, counted, fetched, decoded, requests, retries, memory atomic.Int64
 }
 
 const mostLanes = 8
@@ -134,7 +134,7 @@ func (s *source) Stats() scan.Stats {
 		Offsets: c.offsets.Load(), OffsetsDone: c.offsetsDone.Load(),
 		Records: c.records.Load(), Batches: c.batches.Load(), BatchesSkipped: c.skipped.Load(), BatchesCounted: c.counted.Load(),
 		BytesFetched: c.fetched.Load(), BytesDecoded: c.decoded.Load(),
-		Requests: c.requests.Load(), Retries: c.retries.Load(),
+		Requests: c.requests.Load(), Retries: c.retries.Load(), MemoryBytes: c.memory.Load(),
 	}
 }
 

@@ -200,6 +200,8 @@ type Stats struct {
 	// BytesFetched came over the network as record batches; BytesDecoded is what they decompressed to.
 	BytesFetched, BytesDecoded int64
 	Requests, Retries          int64
+	// MemoryBytes is about what the scan holds now to read ahead: answers of brokers and decompressed batches.
+	MemoryBytes int64
 }
 
 // Add adds up what two parts of a scan have done.
@@ -209,6 +211,6 @@ func (s Stats) Add(o Stats) Stats {
 		Offsets: s.Offsets + o.Offsets, OffsetsDone: s.OffsetsDone + o.OffsetsDone,
 		Records: s.Records + o.Records, Batches: s.Batches + o.Batches, BatchesSkipped: s.BatchesSkipped + o.BatchesSkipped, BatchesCounted: s.BatchesCounted + o.BatchesCounted,
 		BytesFetched: s.BytesFetched + o.BytesFetched, BytesDecoded: s.BytesDecoded + o.BytesDecoded,
-		Requests: s.Requests + o.Requests, Retries: s.Retries + o.Retries,
+		Requests: s.Requests + o.Requests, Retries: s.Retries + o.Retries, MemoryBytes: s.MemoryBytes + o.MemoryBytes,
 	}
 }

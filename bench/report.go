@@ -21,8 +21,13 @@ type measurement struct {
 	Records int     `json:"records"`
 	Bar     float64 `json:"bar"`      // least ratio, baseline time / Millrace time
 	MaxWall float64 `json:"max_wall"` // most seconds, 0 for none
-	Base    []usage `json:"base"`
-	Own     []usage `json:"own"`
+	// Either says that one of Bar and MaxWall is enough.
+	Either bool `json:"either,omitempty"`
+	// Bytes is how much was fetched and MaxBytes the most that may be, 0 for no bound.
+	Bytes    int64   `json:"bytes,omitempty"`
+	MaxBytes int64   `json:"max_bytes,omitempty"`
+	Base     []usage `json:"base"`
+	Own      []usage `json:"own"`
 }
 
 func (m *measurement) add(base, own usage) {
@@ -51,7 +56,12 @@ func median(of []usage, f func(usage) float64) float64 {
 
 func (m *measurement) met() bool {
 	rs := m.ratios()
-	return rs[len(rs)/2] >= m.Bar && (m.MaxWall == 0 || median(m.Own, func(u usage) float64 { return u.Wall }) <= m.MaxWall)
+	if m.MaxBytes > 0 && m.Bytes > m.MaxBytes {
+		return false
+	}
+	fast := rs[len(rs)/2] >= m.Bar
+	quick := m.MaxWall == 0 || median(m.Own, func(u usage) float64 { return u.Wall }) <= m.MaxWall
+	return fast && quick || m.Either && (fast || quick)
 }
 
 type report struct {
@@ -90,7 +100,11 @@ func (r *report) row(m *measurement) string {
 	}
 	bar := fmt.Sprintf("≥ %.1f×", m.Bar)
 	if m.MaxWall > 0 {
-		bar += fmt.Sprintf(", ≤ %.0f ms", m.MaxWall*1000)
+		bar += map[bool]string{false: ", ", true: " or "}[m.Either] + fmt.Sprintf("≤ %.0f ms", m.MaxWall*1000)
+	}
+	if m.MaxBytes > 0 {
+		bar += fmt.Sprintf(", ≤ %.1f MB", float64(m.MaxBytes)/1e6)
+		verdict += fmt.Sprintf(", %.1f MB", float64(m.Bytes)/1e6)
 	}
 	return fmt.Sprintf("| %s | %s | %s | %.2f× | %.2f-%.2f | %s | %s | %.3f / %.3f | %.2f / %.2f | %.0f / %.0f |", m.ID, m.Title, m.Variant, rs[len(rs)/2], rs[0], rs[len(rs)-1],
 		bar, verdict, median(m.Base, wall), median(m.Own, wall), median(m.Base, cpu), median(m.Own, cpu), median(m.Base, rss), median(m.Own, rss))

@@ -27,7 +27,7 @@ var scanCases = []scanCase{
 	},
 }
 
-// measureScans is P1 to P4: the loop against SQL over the same topic, one codec after the other.
+// measureScans is P1 to P4, the loop against SQL over the same topic, one codec after the other, and P6 on the first of these topics.
 func measureScans(ctx context.Context, c *config, r *report) error {
 	var cases []scanCase
 	for _, sc := range scanCases {
@@ -35,10 +35,15 @@ func measureScans(ctx context.Context, c *config, r *report) error {
 			cases = append(cases, sc)
 		}
 	}
-	if len(cases) == 0 {
+	codecs := []string{"lz4", "zstd", "none"}
+	switch {
+	case len(cases) > 0:
+	case c.wants("P6"):
+		codecs = codecs[:1]
+	default:
 		return nil
 	}
-	for _, compression := range []string{"lz4", "zstd", "none"} {
+	for _, compression := range codecs {
 		if err := measureCodec(ctx, c, r, cases, compression); err != nil {
 			return err
 		}
@@ -87,6 +92,9 @@ func measureCodec(ctx context.Context, c *config, r *report, cases []scanCase, c
 			}
 		}
 		r.add(m)
+	}
+	if compression == "lz4" && c.wants("P6") {
+		return measureRanges(ctx, c, r, s, broker, topic)
 	}
 	return nil
 }

@@ -200,12 +200,19 @@ func (p *pace) grow() bool {
 	return true
 }
 
-// next is the size for a fetch with left offsets to go, of which each took perOffset bytes so far.
+// next is the size for a fetch with left offsets to go, of which each took perOffset bytes so far. While that is not known it is guessed, so that a short
+// range does not bring what lies behind it.
 func (p *pace) next(left int64, perOffset float64) int32 {
-	if p.fixed || perOffset <= 0 {
+	if p.fixed {
 		return p.size
 	}
-	const least = 16 << 10
+	const (
+		least = 16 << 10
+		guess = 100
+	)
+	if perOffset <= 0 {
+		perOffset = guess
+	}
 	want := float64(left)*perOffset*1.25 + least
 	if want < float64(p.size) {
 		return int32(want)

@@ -93,11 +93,11 @@ func (l *lane) connect(ctx context.Context) error {
 
 // perOffset is the number of bytes that an offset took so far in this scan.
 func (s *source) perOffset() float64 {
-	done := s.stats.offsetsDone.Load()
-	if done == 0 {
+	spanned := s.stats.spanned.Load()
+	if spanned == 0 {
 		return 0
 	}
-	return float64(s.stats.fetched.Load()) / float64(done)
+	return float64(s.stats.fetched.Load()) / float64(spanned)
 }
 
 // worthStealing is the number of bytes of which half is worth another fetch.
@@ -170,6 +170,7 @@ func (l *lane) read(ctx context.Context, t *task) error {
 			return l.parseError(t, err)
 		}
 		s.stats.fetched.Add(int64(len(p.RecordBatches)))
+		s.stats.spanned.Add(to - next)
 		if to == next {
 			switch bound := logEnd(p, s.spec.Isolation); {
 			case t.redirect(p.PreferredReadReplica, call.broker):

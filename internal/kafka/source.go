@@ -32,6 +32,8 @@ type source struct {
 // counters are scan.Stats while a scan runs.
 type counters struct {
 	splitsDone, offsets, offsetsDone, records, batches, skipped, counted, fetched, decoded, requests, retries, memory atomic.Int64
+	// spanned counts the offsets that fetched bytes hold, also those beyond the end of a range.
+	spanned atomic.Int64
 }
 
 const mostLanes = 8

@@ -48,6 +48,7 @@ func (l *lane) readTogether(ctx context.Context, tasks []*task) (alone []*task, 
 				continue
 			}
 			l.src.stats.fetched.Add(int64(len(p.RecordBatches)))
+			l.src.stats.spanned.Add(to - from)
 			t.touch(from)
 			end := t.claim(to)
 			if err := l.parse(ctx, t, p, from, min(to, end)); err != nil {

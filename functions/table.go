@@ -112,6 +112,14 @@ var table = []Function{
 		Example: `header('[{"key":"trace","value":"4bf9"}]', 'trace')`, Result: "4bf9",
 		least: 2, most: 2, build: strict(expr.Type{Kind: expr.Binary}, []expr.Kind{expr.JSON, expr.String}, header),
 	},
+	{
+		Name: "secret", Group: groupKafka,
+		Args: "(scope STRING, key STRING)", Returns: "STRING",
+		Doc: "A secret of the server: its variable MILLRACE_SECRET_SCOPE_KEY, else the file scope/key below --secrets-dir. Its value reaches only arguments of table functions that are secret, " +
+			"such as `kafka.sasl.password`, and options of CREATE CONNECTION; everywhere else it is masked. It needs GRANT USAGE ON SECRET scope.",
+		Example: "secret('kafka', 'password')", Result: "[redacted]",
+		least: 2, most: 2, build: buildSecret,
+	},
 }
 
 var timestampType = expr.Type{Kind: expr.Timestamp}

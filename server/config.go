@@ -8,6 +8,8 @@ import (
 	"net/netip"
 	"os"
 	"time"
+
+	"millrace/internal/catalog"
 )
 
 // Config is how a server runs. The zero value of a field is its default, unless said otherwise.
@@ -22,6 +24,13 @@ type Config struct {
 	AllowHosts []string
 	// FilesDir is the folder below which SQL may name files (certificates of read_kafka); empty for none.
 	FilesDir string
+	// KeyFile holds the key that connections and credentials are encrypted with, 32 bytes in base64 or hexadecimal digits; empty takes it from the
+	// variable MILLRACE_KEY, and without either no secret can be stored.
+	KeyFile string
+	// DefaultConnection is the connection of statements that name no brokers, empty for none.
+	DefaultConnection string
+	// SecretsDir holds a folder for each scope with a file for each key, for secret(); empty for none.
+	SecretsDir string
 	// TLSCert and TLSKey are files in PEM form; TLSCA those of authorities whose client certificates are trusted.
 	TLSCert, TLSKey, TLSCA string
 	// RequireTLS refuses logins without TLS.
@@ -44,6 +53,8 @@ type Config struct {
 
 	// memory is MemoryLimit in bytes.
 	memory int64
+	// key is that of KeyFile, nil for none.
+	key *catalog.Key
 }
 
 // Defaults of settings.
@@ -92,10 +103,42 @@ func (c *Config) check() error {
 			return fmt.Errorf("'--files-dir': %s is not a folder", c.FilesDir)
 		}
 	}
+	if c.SecretsDir != "" {
+		if info, err := os.Stat(c.SecretsDir); err != nil {
+			return fmt.Errorf("'--secrets-dir': %w", err)
+		} else if !info.IsDir() {
+			return fmt.Errorf("'--secrets-dir': %s is not a folder", c.SecretsDir)
+		}
+	}
+	if c.key, err = readKey(c.KeyFile); err != nil {
+		return err
+	}
 	if c.RequireTLS && c.TLSCert == "" {
 		return errors.New("'--require-secure-transport' needs '--tls-cert' and '--tls-key'")
 	}
 	return nil
+}
+
+// keyVariable holds the key when there is no file.
+const keyVariable = "MILLRACE_KEY"
+
+// readKey reads the key from its file, else from the environment; nil when there is none.
+func readKey(file string) (*catalog.Key, error) {
+	from, text := "'"+keyVariable+"'", os.Getenv(keyVariable)
+	if file != "" {
+		content, err := os.ReadFile(file)
+		if err != nil {
+			return nil, fmt.Errorf("'--key-file': %w", err)
+		}
+		from, text = "'--key-file'", string(content)
+	} else if text == "" {
+		return nil, nil
+	}
+	key, err := catalog.ParseKey(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", from, err)
+	}
+	return key, nil
 }
 
 // loopback reports whether only the machine itself can connect to an address.

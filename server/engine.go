@@ -28,7 +28,9 @@ type engine struct {
 	users    *mysql_db.MySQLDb
 	log      *slog.Logger
 	metrics  *metrics
-	started  time.Time
+	// connections are set once the server is made.
+	connections *connections
+	started     time.Time
 
 	// killConnection ends a connection of the listener; set before the listener starts.
 	killConnection func(id uint32) bool

@@ -1,6 +1,8 @@
 package server
 
 import (
+	"github.com/dolthub/go-mysql-server/sql"
+
 	"millrace/functions"
 	"millrace/functions/kafkameta"
 	"millrace/functions/readkafka"
@@ -12,6 +14,13 @@ func functionsOf(e *engine, cfg Config, hosts hostRules, pool *kafka.Pool) funct
 	env := readkafka.Env{Pool: pool, Observe: e.observe}
 	env.FilesDir = cfg.FilesDir
 	env.Allow = hosts.allow
+	env.DefaultConnection = cfg.DefaultConnection
+	env.Use = func(ctx *sql.Context, kind readkafka.NamedKind, name string) (readkafka.Named, error) {
+		return e.connections.use(ctx, kind, name)
+	}
+	reveal := func(ctx *sql.Context, scope, key string) (string, error) {
+		return e.connections.secrets.reveal(ctx, scope, key)
+	}
 	env.MaxBatchBytes = min(256<<20, cfg.memory/4)
-	return functionSet{tables: append(kafkameta.New(env), readkafka.New(env)), functions: functions.Functions()}
+	return functionSet{tables: append(kafkameta.New(env), readkafka.New(env)), functions: append(functions.Functions(), functions.SecretFunction(reveal))}
 }

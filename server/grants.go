@@ -11,6 +11,7 @@ import (
 	"github.com/dolthub/vitess/go/vt/sqlparser"
 
 	"millrace/internal/sqlerr"
+	"millrace/server/dialect"
 )
 
 // Our dynamic privileges. The engine checks them like any other, but its GRANT and REVOKE know only MySQL's names: statements that name one
@@ -40,6 +41,8 @@ type grant struct {
 	account []sqlparser.AccountName
 	// missingOK is REVOKE IF EXISTS or IGNORE UNKNOWN USER.
 	missingOK bool
+	// usage is what USAGE is granted on, when that is the privilege.
+	usage dialect.GrantUsage
 }
 
 // ourGrant recognises the statements.

@@ -82,6 +82,8 @@ func parseText(text string, mode dialect.Mode, options sqlparser.ParserOptions, 
 	case nil:
 	case dialect.Explain:
 		return explain(st, own, mode, options, ctx)
+	case dialect.GrantUsage:
+		return st, grantUsage(ctx, st, own, options)
 	default:
 		st.own = own
 		return st, nil

@@ -33,7 +33,7 @@ func redact(text string) redacted {
 		result.secrets = append(result.secrets, other.secrets...)
 		result.text = result.scrub(result.text)
 	}
-	if len(result.secrets) == 0 {
+	if len(result.secrets) == 0 && !r.hidden {
 		return redacted{text: text}
 	}
 	return result
@@ -66,17 +66,20 @@ func (r redacted) scrubError(err error) error {
 // secretWords mark a name as that of a secret.
 var secretWords = []string{"password", "passwd", "secret", "jaas", "token", "credential", "apikey", "api_key", "keystore.key", "user.info", "private"}
 
+// namesCredential takes out the argument whose value is the name of a credential, not what it holds.
+var namesCredential = strings.NewReplacer("servicecredential", "", "service_credential", "")
+
 // mayHoldSecret is the quick check that lets nearly all statements pass.
 func mayHoldSecret(text string) bool {
 	lower := strings.ToLower(text)
-	if strings.Contains(lower, "identified") || strings.Contains(lower, "pass") {
+	if strings.Contains(lower, "identified") || strings.Contains(lower, "pass") || strings.Contains(lower, "connection") && strings.Contains(lower, "options") {
 		return true
 	}
 	return secretName(lower)
 }
 
 func secretName(name string) bool {
-	name = strings.ToLower(name)
+	name = namesCredential.Replace(strings.ToLower(name))
 	for _, w := range secretWords {
 		if strings.Contains(name, w) {
 			return true
@@ -101,6 +104,10 @@ type redactor struct {
 	// last and before are the last two tokens that are not space, lower case; for literals their content.
 	last, before string
 	lastLiteral  bool
+	// stores is set in CREATE CONNECTION and CREATE CREDENTIAL: no literal is shown, for a name with a slip says nothing about its value.
+	stores bool
+	// hidden: something was masked that is no secret by its name.
+	hidden bool
 }
 
 func (r *redactor) run() {
@@ -175,6 +182,10 @@ func (r *redactor) name(word string) {
 		if word == "password" || r.before == "identified" || r.last == "identified" || r.before == "with" {
 			r.arm()
 		}
+	case "connection", "credential":
+		r.stores = r.stores || r.last == "create" || r.last == "replace" && r.before == "or"
+	}
+	switch word {
 	case "replace", "retain", "require", "account", "comment", "attribute", "with", "to", "from", "where", "select", "and", "or":
 		r.armed = r.armed && r.depth > r.at
 	}
@@ -200,7 +211,7 @@ func (r *redactor) punctuation(c byte) {
 			r.armed = false
 		}
 	case ';':
-		r.armed, r.depth, r.at = false, 0, 0
+		r.armed, r.stores, r.depth, r.at = false, false, 0, 0
 	case '=', ':':
 		// name => value, SET @password = value, OPTIONS (name = value)
 		if secretName(r.last) {
@@ -242,11 +253,17 @@ func (r *redactor) literal(q byte) {
 	// A name that is secret may itself be quoted ("…" in ANSI_QUOTES, or 'name' before its value): names are short and hold no space.
 	isName := secretName(content) && len(content) < 128 && !strings.ContainsAny(content, " =:{\n")
 	switch {
-	case r.armed || secretName(content) && !isName:
+	case r.armed || secretName(content) && !isName || secretName(r.last) && r.last != "":
+		// The last: name 'value' in OPTIONS, without a sign between.
 		r.secrets = append(r.secrets, content)
 		r.out.WriteString(mask)
 		r.pos = end
 		r.push("", false)
+	case r.stores:
+		r.out.WriteString(mask)
+		r.pos = end
+		r.push(strings.ToLower(content), true)
+		r.hidden = true
 	default:
 		r.copyTo(end)
 		r.push(strings.ToLower(content), true)

@@ -26,6 +26,11 @@ func TestRedactFindsSecrets(t *testing.T) {
 		"pem key":                 "SELECT * FROM read_kafka(`kafka.ssl.keystore.key` => '-----BEGIN PRIVATE KEY-----\ncanary-3f1c')",
 		"user variable":           `SET @kafka_password := 'canary-3f1c'`,
 		"options":                 `CREATE CONNECTION c OPTIONS (password 'x', password = 'canary-3f1c')`,
+		"option without sign":     "CREATE CONNECTION c OPTIONS (bootstrapServers 'k:9092', `kafka.sasl.jaas.config` 'canary-3f1c')",
+		"option with dots":        `CREATE CREDENTIAL c OPTIONS (hosts 'k', kafka.sasl.password 'canary-3f1c')`,
+		"option as text":          `CREATE OR REPLACE CREDENTIAL c OPTIONS ('hosts' 'k', 'kafka.ssl.key.password' 'canary-3f1c')`,
+		"option with a slip":      `CREATE CONNECTION IF NOT EXISTS c OPTIONS (kafka.sasl.pasword 'canary-3f1c')`,
+		"option and arrow":        `CREATE CONNECTION c OPTIONS (kafka.sasl.aws.session.token => 'canary-3f1c')`,
 		"unterminated":            `CREATE USER a IDENTIFIED BY 'canary-3f1c`,
 		"no grammar":              `CREATE USERR a IDENTIFIED BY 'canary-3f1c' ('`,
 		"comment between":         `CREATE USER a IDENTIFIED BY /* x */ 'canary-3f1c'`,
@@ -55,6 +60,9 @@ func TestRedactKeepsTheRest(t *testing.T) {
 		`SELECT password FROM users WHERE name = 'bob'`:                             `SELECT password FROM users WHERE name = 'bob'`,
 		`CREATE USER a IDENTIFIED BY 'x' COMMENT 'hello'`:                           `CREATE USER a IDENTIFIED BY '***' COMMENT 'hello'`,
 		"SELECT value FROM read_kafka(`kafka.x.password` => 'p', subscribe => 't')": "SELECT value FROM read_kafka(`kafka.x.password` => '***', subscribe => 't')",
+		`CREATE CONNECTION c OPTIONS (kafka.client.id 'x'); SELECT 'shown'`:         `CREATE CONNECTION c OPTIONS (kafka.client.id '***'); SELECT 'shown'`,
+		`SELECT 1 FROM read_kafka(serviceCredential => 'c', subscribe => 't')`:      `SELECT 1 FROM read_kafka(serviceCredential => 'c', subscribe => 't')`,
+		`SELECT connection_id(), 'options'`:                                         `SELECT connection_id(), 'options'`,
 		`CREATE USER a IDENTIFIED BY 'x'; SELECT 'shown'`:                           `CREATE USER a IDENTIFIED BY '***'; SELECT 'shown'`,
 	} {
 		if got := redact(text).text; got != want {

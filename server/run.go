@@ -92,10 +92,15 @@ func (x *session) answer(c *sql.Context, st *statement, values map[string]sqlpar
 		return dialect.NotSupportedAt(st.text, own.Pos, "%s is not supported yet", own.What)
 	case dialect.DescribeFunction:
 		return x.describe(c, own, r)
+	case dialect.CreateConnection, dialect.DropConnection, dialect.ShowConnections, dialect.DescribeConnection:
+		return x.connection(c, own, r)
 	default:
 		return sqlerr.New(sqlerr.NotSupported, "this statement is not supported yet")
 	}
 	if st.ast == nil && st.grant != nil {
+		if err := x.engine.connections.grantable(st.grant.usage); err != nil {
+			return err
+		}
 		if err := st.grant.run(c, x.engine.users); err != nil {
 			return err
 		}
@@ -125,6 +130,9 @@ func (x *session) answer(c *sql.Context, st *statement, values map[string]sqlpar
 	}
 	if types.IsOkResultSchema(schema) || len(schema) == 0 {
 		return x.answerOK(c, st, rows, r)
+	}
+	if _, ok := st.ast.(*sqlparser.ShowGrants); ok {
+		rows = usageGrants(rows)
 	}
 	return x.answerRows(c, schema, rows, r)
 }

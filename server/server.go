@@ -65,6 +65,9 @@ func New(cfg Config) (_ *Server, err error) {
 	if s.engine, err = newEngine(s.catalog, add, cfg.Log, s.metrics); err != nil {
 		return nil, err
 	}
+	s.engine.connections = &connections{
+		catalog: s.catalog, key: cfg.key, users: s.engine.users, filesDir: cfg.FilesDir, secrets: &secrets{users: s.engine.users, dir: cfg.SecretsDir},
+	}
 	if err := s.firstStart(); err != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"time"
 
 	"millrace/server"
 )
@@ -26,7 +27,8 @@ func (queryCommand) Help() string {
   millrace query "SELECT count(*) FROM read_kafka(bootstrapServers => 'broker:9092', subscribe => 'orders')"
   millrace query --format jsonl -f report.sql > report.jsonl
 
-The exit code is 1 when a statement fails; statements after it are not run. Errors and warnings go to the error stream.`
+The exit code is 1 when a statement fails; statements after it are not run. Errors and warnings go to the error stream. So does a
+line that shows progress, when that is a terminal.`
 }
 
 // Run implements the command.
@@ -45,10 +47,18 @@ func (c *queryCommand) Run(ctx context.Context, s *streams) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, srv.Close()) }()
-	out := bufio.NewWriterSize(s.out, 64<<10)
+	stdout, stderr := s.out, s.err
+	if s.terminal {
+		tick := time.NewTicker(progressEvery)
+		defer tick.Stop()
+		bar := startProgress(s.err, tick.C, srv.Progress)
+		defer bar.close()
+		stdout, stderr = bar.above(s.out), bar.above(s.err)
+	}
+	out := bufio.NewWriterSize(stdout, 64<<10)
 	// What came before an error is shown.
 	defer func() { err = errors.Join(err, out.Flush()) }()
-	return srv.Query(ctx, text, newSink(c.Format, out, s.err))
+	return srv.Query(ctx, text, newSink(c.Format, out, stderr))
 }
 
 func (c *queryCommand) text() (string, error) {

@@ -21,6 +21,8 @@ const (
 	envPrefix = "MILLRACE_"
 	// secretPrefix names the secrets that secret() reads; they are no settings.
 	secretPrefix = "MILLRACE_SECRET_"
+	// keyVariable is the key that --key-file names a file of. It is no flag: the key would show in the list of processes.
+	keyVariable = "MILLRACE_KEY"
 )
 
 // settings are the values from outside the command line: the environment before the file.
@@ -36,7 +38,7 @@ func (c *cli) BeforeResolve(ctx *kong.Context, environ environment) error {
 	s := settings{env: map[string]string{}, file: map[string]string{}}
 	for _, e := range environ {
 		key, value, _ := strings.Cut(e, "=")
-		if !strings.HasPrefix(key, envPrefix) || strings.HasPrefix(key, secretPrefix) {
+		if !strings.HasPrefix(key, envPrefix) || strings.HasPrefix(key, secretPrefix) || key == keyVariable {
 			continue
 		}
 		name := strings.ReplaceAll(strings.ToLower(strings.TrimPrefix(key, envPrefix)), "_", "-")

@@ -1,6 +1,7 @@
 package kafka
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -65,7 +66,7 @@ func (c Config) dialTCP(ctx context.Context, network, hostPort string) (net.Conn
 func (c Config) dialer() func(ctx context.Context, network, hostPort string) (net.Conn, error) {
 	return func(ctx context.Context, network, hostPort string) (net.Conn, error) {
 		if !c.Hosts.Match(hostPort) {
-			return nil, sqlerr.New(sqlerr.KafkaHostRefused, "broker '%s' is none of the hosts that %s is for", hostPort, c.who()).
+			return nil, sqlerr.New(sqlerr.KafkaHostRefused, "broker '%s' is none of the hosts that %s is for", hostPort, cmp.Or(c.Label, "this login")).
 				WithHint("the brokers that a cluster advertises need to be covered by its hosts, too")
 		}
 		ctx, cancel := context.WithTimeout(ctx, c.DialTimeout)

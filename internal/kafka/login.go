@@ -44,7 +44,7 @@ func (l *Login) Format(f fmt.State, _ rune) { _, _ = fmt.Fprint(f, l.String()) }
 func (c Config) who() string {
 	switch {
 	case c.Label != "":
-		return c.Label
+		return "the user of " + c.Label
 	case c.Login != nil:
 		return c.Login.who
 	default:

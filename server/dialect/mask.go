@@ -10,7 +10,8 @@ const masked = "'***'"
 // A literal is a secret when it is the value of a named argument or assignment that sounds like one, or follows IDENTIFIED BY.
 // Errors end up in logs and in front of people who look over a shoulder.
 func mask(text string, pos int) (string, int) {
-	if !soundsSecret(text) {
+	all := storesSecrets(text)
+	if !all && !soundsSecret(text) {
 		return text, pos
 	}
 	var b strings.Builder
@@ -19,7 +20,7 @@ func mask(text string, pos int) (string, int) {
 	l := newLexer(text, Mode{})
 	account := isAccountStatement(text, l)
 	for t := l.next(); t.kind != tokenEnd; t = l.next() {
-		if t.kind == tokenString && isSecret(text, before, account) {
+		if t.kind == tokenString && (all || isSecret(text, before, account)) {
 			b.WriteString(text[copied:t.start])
 			switch {
 			case pos >= t.end:
@@ -59,11 +60,28 @@ func isAccountStatement(text string, l lexer) bool {
 	return first.word == wordGrant
 }
 
+// storesSecrets reports whether a statement is CREATE CONNECTION or CREATE CREDENTIAL, whose literals are all kept from view: an option with a slip in
+// its name holds a secret all the same.
+func storesSecrets(text string) bool {
+	l := newLexer(text, Mode{})
+	if first := l.next(); first.word != wordCreate {
+		return false
+	}
+	t := l.next()
+	for isOneOf(text[t.start:t.end], "or", "replace") {
+		t = l.next()
+	}
+	return isOneOf(text[t.start:t.end], "connection", "credential")
+}
+
 // secretWords are parts of the names of options and clauses whose values nobody but their owner should see.
 var secretWords = []string{"password", "passwd", "secret", "jaas", "token", "credential", "identified", "keystore.key", "key.password", "user.info", "apikey", "api.key"}
 
+// namesCredential takes out the argument whose value is the name of a credential, not what it holds.
+var namesCredential = strings.NewReplacer("servicecredential", "", "service_credential", "")
+
 func soundsSecret(name string) bool {
-	name = strings.ToLower(name)
+	name = namesCredential.Replace(strings.ToLower(name))
 	for _, w := range secretWords {
 		if strings.Contains(name, w) {
 			return true

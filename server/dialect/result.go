@@ -19,11 +19,11 @@ type Mode struct {
 // Result is a rewritten statement. It does not change any more and may be shared.
 type Result struct {
 	// SQL is MySQL text for the engine's parser: of the whole statement, of the query of an Explain, of the call of a
-	// DescribeFunction. It is empty for Unsupported.
+	// DescribeFunction. It is empty for all other statements of ours.
 	SQL string
 	// Changed is false if SQL is the original text, all of it.
 	Changed bool
-	// Statement is one of Explain, DescribeFunction, Unsupported, or nil for a statement of the engine.
+	// Statement is one of the statements of ours, such as Explain, or nil for one of the engine.
 	Statement Statement
 	// Params is the number of ? placeholders in SQL.
 	Params int

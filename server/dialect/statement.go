@@ -64,15 +64,15 @@ var laterStatements = [][]string{
 	{"CREATE|DROP", "FLOW"},
 	{"SHOW", "FLOWS"},
 	{"REFRESH", "[STREAMING|MATERIALIZED]", "TABLE|VIEW"},
-	{"CREATE|ALTER|DROP", "CONNECTION|CREDENTIAL"},
-	{"CREATE", "OR", "REPLACE", "CONNECTION|CREDENTIAL"},
-	{"SHOW", "CONNECTIONS|CREDENTIALS"},
-	{"GRANT|REVOKE", "USAGE", "ON", "CONNECTION|SECRET|CREDENTIAL"},
+	{"ALTER", "CONNECTION|CREDENTIAL"},
 	{"BACKUP", "TO"},
 }
 
 // statementOf recognises a statement of ours at the start of the tokens; nil means that the engine gets it.
 func (r *rewriter) statementOf() (Statement, *sqlerr.Error) {
+	if s, err := r.connectionStatement(); s != nil || err != nil {
+		return s, err
+	}
 	switch first := r.tokens[0]; first.word {
 	case wordExplain, wordDescribe, wordDesc:
 		return r.explain()

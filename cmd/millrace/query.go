@@ -53,7 +53,10 @@ func (c *queryCommand) Run(ctx context.Context, s *streams) (err error) {
 		defer tick.Stop()
 		bar := startProgress(s.err, tick.C, srv.Progress)
 		defer bar.close()
-		stdout, stderr = bar.above(s.out), bar.above(s.err)
+		stderr = bar.above(s.err)
+		if f, ok := s.out.(*os.File); ok && isTerminal(f) {
+			stdout = bar.above(s.out)
+		}
 	}
 	out := bufio.NewWriterSize(stdout, 64<<10)
 	// What came before an error is shown.

@@ -21,6 +21,9 @@ func TestExplain(t *testing.T) {
 			case "pushdown":
 				e.pushdown(strings.TrimSpace(d.Input))
 				return ""
+			case "trusted": // whether there is a timestampSkew
+				e.log.trusted = strings.TrimSpace(d.Input) == "on"
+				return ""
 			case "explain":
 				plan := e.plan(strings.TrimSpace(d.Input))
 				return lastBranch(splits.ReplaceAllString(plan+"\n", ""))

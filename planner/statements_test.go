@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"millrace/internal/scan"
 )
 
 // TestStatementsAgree runs scripts that change tables from scans, with and without pushdown, and compares what the last statement shows.
@@ -116,6 +118,30 @@ func TestNowIsTheSameInstantInEveryZone(t *testing.T) {
 		} {
 			if got := e.both(q); len(got) != 1 || got[0] != "6" {
 				t.Errorf("%s: %s: got %v", zone, q, got)
+			}
+		}
+	}
+}
+
+// TestStatementsPushInto: what a statement that writes reads is pruned as a SELECT's would be.
+func TestStatementsPushInto(t *testing.T) {
+	for _, statement := range []string{
+		"CREATE TABLE t AS SELECT topic, COUNT(*) AS c FROM records() WHERE `partition` = 1 GROUP BY topic",
+		"CREATE TABLE t AS SELECT * FROM v WHERE `partition` = 1",
+		"INSERT INTO numbers SELECT 1000 + MAX(`offset`), 'x' FROM records() WHERE `partition` = 1",
+		"DELETE FROM numbers WHERE n IN (SELECT `offset` FROM records() WHERE `partition` = 1)",
+		"UPDATE numbers SET s = (SELECT MAX(topic) FROM records() WHERE `partition` = 1 AND `offset` = n)",
+		"SET @m = (SELECT MAX(`offset`) FROM records() WHERE `partition` = 1)",
+		"SELECT MAX(`offset`) INTO @m FROM records() WHERE `partition` = 1",
+	} {
+		e := newTestEngine(t, generate(24, 60))
+		e.mustQuery(statement)
+		if len(e.log.requests) == 0 {
+			t.Errorf("%s: nothing is read", statement)
+		}
+		for _, r := range e.log.requests {
+			if len(r.Bounds.Partitions) != 1 || slices.Contains(r.Fields, scan.Value) && strings.Contains(statement, "AS SELECT topic") {
+				t.Errorf("%s: reads %+v", statement, r)
 			}
 		}
 	}

@@ -15,7 +15,8 @@ type Function struct {
 	Name string
 	// Doc is what it gives, in a sentence or two, Example a query.
 	Doc, Example string
-	// Options are its arguments.
+	// Own are its arguments besides those that reach a cluster, Options all of them.
+	Own     []option.Option
 	Options *option.Table
 	Columns []Column
 
@@ -41,6 +42,12 @@ var (
 // Functions returns all table functions of the package, in the order of the docs.
 func Functions() []*Function { return []*Function{topics, partitions, groups} }
 
+// withOptions gives f the arguments that reach a cluster, before its own.
+func withOptions(f *Function) *Function {
+	f.Options = option.New(f.Name, "argument", "", " => ", append(readkafka.ConnectionArguments(), f.Own...)...)
+	return f
+}
+
 // schema is what SQL sees, in database db.
 func (f *Function) schema(db string) sql.Schema {
 	s := make(sql.Schema, len(f.Columns))
@@ -48,11 +55,6 @@ func (f *Function) schema(db string) sql.Schema {
 		s[i] = &sql.Column{Name: c.Name, Type: c.Type, Nullable: c.Nullable, Source: f.Name, DatabaseSource: db}
 	}
 	return s
-}
-
-// options makes the arguments of a function: those that reach the cluster, and its own.
-func options(name string, own ...option.Option) *option.Table {
-	return option.New(name, "argument", "", " => ", append(readkafka.ConnectionArguments(), own...)...)
 }
 
 // number is n, or NULL when it is not known.

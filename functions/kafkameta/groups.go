@@ -12,13 +12,13 @@ import (
 	"millrace/internal/option"
 )
 
-var groups = &Function{
+var groups = withOptions(&Function{
 	Name: "kafka_consumer_groups",
 	Doc: "The consumer groups of a cluster: a row for each partition that a group has read or is reading, with its lag; one row for a group without partitions. " +
 		"The name of a group is the column `group_id`, as GROUP is a word of SQL.",
 	Example: "SELECT group_id, topic, sum(lag) FROM kafka_consumer_groups(bootstrapServers => 'localhost:9092') GROUP BY group_id, topic",
-	Options: options("kafka_consumer_groups", option.Option{Name: "groupId", Aliases: []string{"group", "groups"}, Type: option.List, DefaultNote: "all groups",
-		Doc: "The groups to describe; a warning names those that do not exist.", Example: "'billing,reports'"}),
+	Own: []option.Option{{Name: "groupId", Aliases: []string{"group", "groups"}, Type: option.List, DefaultNote: "all groups",
+		Doc: "The groups to describe; a warning names those that do not exist.", Example: "'billing,reports'"}},
 	Columns: []Column{
 		{"group_id", nameType, false, "The name of the group."},
 		{"state", wordType, false, "Stable, Empty, PreparingRebalance and so on, as Kafka calls it."},
@@ -35,7 +35,7 @@ var groups = &Function{
 		{"host", nameType, true, "Where the member runs, as the broker sees it."},
 	},
 	rows: groupRows,
-}
+})
 
 func groupRows(ctx *sql.Context, c *kafka.Cluster, v *option.Values) ([]sql.Row, []string, error) {
 	var names []string

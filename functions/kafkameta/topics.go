@@ -26,10 +26,10 @@ func selected(v *option.Values, want kafka.Describe) (kafka.Selection, kafka.Des
 	return s, want, err
 }
 
-var topics = &Function{
+var topics = withOptions(&Function{
 	Name: "kafka_topics", Doc: "The topics of a cluster, a row each.",
 	Example: "SELECT topic, partitions, records_estimate FROM kafka_topics(bootstrapServers => 'localhost:9092') ORDER BY topic",
-	Options: options("kafka_topics", selecting()...),
+	Own:     selecting(),
 	Columns: []Column{
 		{"topic", topicType, false, "The name."},
 		{"topic_id", wordType, true, "The id, as Kafka's tools print it; a topic that is created anew gets another. NULL where brokers are older than 2.8."},
@@ -46,7 +46,7 @@ var topics = &Function{
 		{"records_estimate", types.Int64, true, "The offsets between start and end of all partitions, which is more than the records where topics are compacted or transactional."},
 	},
 	rows: topicRows,
-}
+})
 
 // The settings of topics that are shown.
 const (
@@ -82,14 +82,14 @@ func topicRows(ctx *sql.Context, c *kafka.Cluster, v *option.Values) ([]sql.Row,
 				records = max(records, 0) + p.End - p.Start
 			}
 		}
-		rows[i] = sql.Row{t.Name, topicID(t.ID), int32(len(t.Partitions)), replicas, lagging, leaderless, flag(t.Internal),
+		rows[i] = sql.Row{t.Name, topicID(t.ID), int32(len(t.Partitions)), replicas, lagging, leaderless, truth(t.Internal),
 			setting(t, cleanupPolicy), bigSetting(t, retentionTime), bigSetting(t, retentionBytes), setting(t, timestampType), smallSetting(t, minInSync), number(records)}
 	}
 	return rows, warnings, nil
 }
 
-// flag is b as the engine has booleans.
-func flag(b bool) int8 {
+// truth is b as the engine has booleans.
+func truth(b bool) int8 {
 	if b {
 		return 1
 	}
@@ -125,10 +125,10 @@ func smallSetting(t kafka.TopicInfo, name string) any {
 	return nil
 }
 
-var partitions = &Function{
+var partitions = withOptions(&Function{
 	Name: "kafka_partitions", Doc: "The partitions of topics, a row each: who leads them, who has copies, what they hold.",
 	Example: "SELECT topic, partition, leader, start_offset, end_offset FROM kafka_partitions(bootstrapServers => 'localhost:9092', subscribe => 'orders')",
-	Options: options("kafka_partitions", selecting()...),
+	Own:     selecting(),
 	Columns: []Column{
 		{"topic", topicType, false, "The name of the topic."},
 		{"partition", types.Int32, false, "The number of the partition."},
@@ -144,7 +144,7 @@ var partitions = &Function{
 		{"size_bytes", types.Int64, true, "The size of the leader's log on disk; NULL where the Kafka user may not ask."},
 	},
 	rows: partitionRows,
-}
+})
 
 func partitionRows(ctx *sql.Context, c *kafka.Cluster, v *option.Values) ([]sql.Row, []string, error) {
 	sel, want, err := selected(v, kafka.Describe{Offsets: true, Sizes: true})

@@ -66,6 +66,30 @@ func (k *kept) leave() (again bool) {
 	return k.left > 1
 }
 
+// keptIter gives the rows that were kept. It looks at the context itself: a join may run it for ever without a row that passes the filter
+// above, and no other part of the plan would hear of the end of the statement.
+type keptIter struct {
+	rows []sql.Row
+	next int
+}
+
+// Next implements sql.RowIter.
+func (it *keptIter) Next(ctx *sql.Context) (sql.Row, error) {
+	if it.next%256 == 0 {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+	}
+	if it.next == len(it.rows) {
+		return nil, io.EOF
+	}
+	it.next++
+	return it.rows[it.next-1], nil
+}
+
+// Close implements sql.RowIter.
+func (it *keptIter) Close(*sql.Context) error { return nil }
+
 // keepingIter collects the rows that it passes on.
 type keepingIter struct {
 	sql.RowIter

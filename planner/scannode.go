@@ -258,7 +258,7 @@ func (s *Scan) RowIter(ctx *sql.Context, _ sql.Row) (sql.RowIter, error) {
 	}
 	rows, ok, collect := s.kept.get(ctx)
 	if ok {
-		return sql.RowsToRowIter(rows...), nil
+		return &keptIter{rows: rows}, nil
 	}
 	iter, err := s.read(ctx)
 	if err != nil || !collect {

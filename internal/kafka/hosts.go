@@ -21,11 +21,14 @@ func ParseHosts(list []string) (Hosts, error) {
 		host, port := strings.ToLower(strings.TrimSpace(entry)), ""
 		if h, p, err := net.SplitHostPort(host); err == nil {
 			host, port = h, p
-		} else if host = strings.Trim(host, "[]"); strings.Contains(host, ":") && net.ParseIP(host) == nil {
+		} else if inner, ok := strings.CutPrefix(host, "["); ok && strings.HasSuffix(inner, "]") {
+			host = strings.TrimSuffix(inner, "]")
+		}
+		if strings.Contains(host, ":") && net.ParseIP(host) == nil {
 			return nil, fmt.Errorf("holds '%s', expected host or host:port", option.Show(entry))
 		}
 		n, perr := strconv.ParseUint(port, 10, 16)
-		if _, err := path.Match(host, ""); err != nil || host == "" || strings.Trim(host, "*.") == "" || strings.ContainsAny(host, " /@?#\\\t\r\n\"'") ||
+		if _, err := path.Match(host, ""); err != nil || host == "" || strings.Trim(host, "*.") == "" || strings.ContainsAny(host, " /@?#[]\\\t\r\n\"'") ||
 			port != "" && port != "*" && (perr != nil || n == 0) {
 			return nil, fmt.Errorf("holds '%s', expected host or host:port, with * for a part of the host", option.Show(entry))
 		}

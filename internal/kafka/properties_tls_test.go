@@ -91,6 +91,12 @@ func handshake(t *testing.T, properties map[string]string, certificate, key, ser
 	if err != nil {
 		t.Fatal(err)
 	}
+	return handshakeWith(t, c, certificate, key, serverName, clients)
+}
+
+// handshakeWith does so for a client that is configured already.
+func handshakeWith(t *testing.T, c Config, certificate, key, serverName string, clients *x509.CertPool) error {
+	t.Helper()
 	pair, err := tls.X509KeyPair([]byte(certificate), []byte(key))
 	if err != nil {
 		t.Fatal(err)

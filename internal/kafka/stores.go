@@ -299,7 +299,8 @@ func pkcs12Client(content string, p passwords) (keyStore, error) {
 		if i < 0 {
 			return keyStore{}, errNoCertificate
 		}
-		leaf, others = others[i], slices.Delete(others, i, i+1)
+		leaf = others[i]
+		others = slices.Delete(others, i, i+1)
 	}
 	s := keyStore{key: key, chain: [][]byte{leaf.Raw}}
 	for last := leaf; ; {

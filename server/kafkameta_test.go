@@ -82,7 +82,8 @@ func TestConsumerGroupsOfTheNewerProtocol(t *testing.T) {
 	b := testkit.StartBroker(t)
 	b.Topic(t, "orders", 1, nil)
 	testkit.Produce(t, b.Client(t), &kgo.Record{Topic: "orders", Value: []byte("x")}, &kgo.Record{Topic: "orders", Value: []byte("y")})
-	consume(t, b, "next", "orders", 1, kgo.WithContext(context.WithValue(context.Background(), "opt_in_kafka_next_gen_balancer_beta", true))) //nolint:staticcheck // the client's own key
+	//lint:ignore SA1029 the client looks for this very string
+	consume(t, b, "next", "orders", 1, kgo.WithContext(context.WithValue(context.Background(), "opt_in_kafka_next_gen_balancer_beta", true)))
 	db := start(t).root(t)
 	call := "kafka_consumer_groups(bootstrapServers => '" + b.Addrs[0] + "'"
 	for _, groups := range []string{"", ", groupId => 'next'"} {

@@ -19,11 +19,9 @@ import (
 	"software.sslmate.com/src/go-pkcs12"
 )
 
-// keyStore is what a trust store or key store of any format holds.
+// keyStore is what a key store of any format holds.
 type keyStore struct {
-	// trusted are the certificates of a trust store.
-	trusted []*x509.Certificate
-	// chain is the client's certificate with those that sign it, key its private key; of a key store only.
+	// chain is the client's certificate with those that sign it, key its private key.
 	chain [][]byte
 	key   crypto.PrivateKey
 }

@@ -46,6 +46,8 @@ type Args struct {
 	Cluster kafka.Config
 	// Stream is true for STREAM read_kafka(…): Spec.End then means nothing.
 	Stream bool
+	// Readers bounds how many lanes read at once, 0 for the default.
+	Readers int
 	// IncludeHeaders adds the column headers; Payload adds the column payload of Managed I/O, which spells the format data_format.
 	IncludeHeaders, Payload bool
 	// TimestampSkew is how far records may be out of the order of their timestamps, nil when the user has not said so.
@@ -221,6 +223,7 @@ func (b *binder) reading() error {
 	a.Spec.FailOnDataLoss = b.Bool("failOnDataLoss")
 	a.Spec.MinPartitions = int(b.Int("minPartitions"))
 	a.Spec.MaxRecordsPerPartition = b.Int("maxRecordsPerPartition")
+	a.Readers = int(b.Int("readers"))
 	a.IncludeHeaders = b.Bool("includeHeaders")
 	if b.Has("timestampSkew") {
 		skew := b.Duration("timestampSkew")

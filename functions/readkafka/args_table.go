@@ -14,6 +14,8 @@ const (
 	onlyStream   = "only a STREAM read has triggers"
 	noPolling    = "nothing is polled: a bounded read ends at the offsets fixed at its start"
 	retriesOwn   = "offset look-ups are retried within the connect time-out"
+	sharesWork   = "a bounded read always shares its work among its readers, whatever the partitions are"
+	readsOnce    = "a bounded read delivers every record once"
 	endingStream = "ending offset not valid in streaming queries"
 )
 
@@ -111,14 +113,14 @@ func readingArguments() []option.Option {
 			Doc: "Accepted for statements written for Spark.", Example: "3"},
 		{Name: "fetchOffset.retryIntervalMs", Type: option.Long, Batch: option.Ignored, Stream: option.Ignored, Reason: retriesOwn,
 			Doc: "Accepted for statements written for Spark.", Example: "1000"},
-		{Name: "readers", Type: option.Scalar, Batch: option.Later, Stream: option.Later, Doc: "How many readers work at once.", Example: "4"},
-		{Name: "redistribute", Aliases: []string{"redistributed"}, Type: option.Bool, Default: "false", Batch: option.Later, Stream: option.Later,
+		{Name: "readers", Type: option.Int, Min: 1, Max: 64, DefaultNote: "one a processor, 8 at most", Stream: option.Later, Doc: "How many readers work at once.", Example: "4"},
+		{Name: "redistribute", Aliases: []string{"redistributed"}, Type: option.Bool, Default: "false", Batch: option.Ignored, Stream: option.Later, Reason: sharesWork,
 			Doc: "Decode and compute in parallel behind one reader.", Example: "true"},
-		{Name: "redistributeNumKeys", Type: option.Scalar, Batch: option.Later, Stream: option.Later, Doc: "The number of buckets of redistribute.", Example: "32"},
-		{Name: "redistributeByRecordKey", Type: option.Bool, Default: "false", Batch: option.Later, Stream: option.Later, Doc: "Buckets by the record's key.", Example: "true"},
-		{Name: "allowDuplicates", Type: option.Bool, Default: "false", Batch: option.Later, Stream: option.Later, Doc: "At-least-once in place of exactly-once.", Example: "true"},
-		{Name: "offsetDeduplication", Type: option.Bool, Default: "false", Batch: option.Later, Stream: option.Later, Doc: "Deduplicate by offset.", Example: "true"},
-		{Name: "deduplicate", Type: option.Scalar, Batch: option.Later, Stream: option.Later, Doc: "Deduplicate by offset.", Example: "'offset'"},
+		{Name: "redistributeNumKeys", Type: option.Long, Batch: option.Ignored, Stream: option.Later, Reason: sharesWork, Doc: "The number of buckets of redistribute.", Example: "32"},
+		{Name: "redistributeByRecordKey", Type: option.Bool, Default: "false", Batch: option.Ignored, Stream: option.Later, Reason: sharesWork, Doc: "Buckets by the record's key.", Example: "true"},
+		{Name: "allowDuplicates", Type: option.Bool, Default: "false", Batch: option.Ignored, Stream: option.Later, Reason: readsOnce, Doc: "At-least-once in place of exactly-once.", Example: "true"},
+		{Name: "offsetDeduplication", Type: option.Bool, Default: "false", Batch: option.Ignored, Stream: option.Later, Reason: readsOnce, Doc: "Deduplicate by offset.", Example: "true"},
+		{Name: "deduplicate", Type: option.Enum, Words: []string{"offset"}, Batch: option.Ignored, Stream: option.Later, Reason: readsOnce, Doc: "Deduplicate by offset.", Example: "'offset'"},
 		{Name: "commitOffsets", Aliases: []string{"commitOffsetsInFinalize", "commitOffsetInFinalize"}, Type: option.Bool, Default: "false", Batch: option.Later, Stream: option.Later,
 			Doc: "Mirror positions to a consumer group for lag tools.", Example: "true"},
 		{Name: "timestampPolicy", Type: option.Scalar, Batch: option.Later, Stream: option.Later, Doc: "How event time advances.", Example: "'CreateTime'"},

@@ -126,6 +126,9 @@ func show(a *Args) string {
 	if s.MinPartitions != 0 || s.MaxRecordsPerPartition != 0 {
 		line("splits     at least %d, at most %d records each", s.MinPartitions, s.MaxRecordsPerPartition)
 	}
+	if a.Readers != 0 {
+		line("readers    %d", a.Readers)
+	}
 	if s.MaxTime != 0 || s.MaxRecords != 0 {
 		line("ends after %v, %d records", s.MaxTime, s.MaxRecords)
 	}

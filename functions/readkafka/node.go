@@ -175,6 +175,9 @@ func (n *Node) Open(ctx *sql.Context, req scan.Request) (scan.Source, error) {
 	}
 	spec := args.Spec
 	spec.TimestampSkew = args.TimestampSkew
+	if req.Lanes == 0 {
+		req.Lanes = args.Readers
+	}
 	src, err := snapshot.Plan(ctx, spec, req)
 	if err != nil || n.env.Observe == nil {
 		return src, err

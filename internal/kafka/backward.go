@@ -45,8 +45,8 @@ func (p *planner) backwards(req scan.Request) bool {
 }
 
 func newBackward(p *planner, req scan.Request) *backward {
-	b := &backward{plan: p, req: req, warnings: p.warnings}
-	p.warnings = nil
+	b := &backward{plan: p, req: req, warnings: p.warnings, past: p.peeked.Fetches()}
+	p.warnings, p.peeked = nil, scan.Stats{}
 	for _, e := range p.extents {
 		b.all = append(b.all, scan.Split{Topic: e.topic.Name, Partition: e.part.Partition, Range: e.Range})
 	}

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -174,6 +175,46 @@ func TestAppendTimeTellsOfEveryRecord(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := fmt.Sprint(c.All()); got != "[[0] [2] [4]]" {
+		t.Errorf("got %s", got)
+	}
+}
+
+// TestMarkersOfTransactionsAreNoRecords: the marker behind the first transaction has the time of today. A read that ended there would lose all others,
+// although records are in the order that the user asserts.
+func TestMarkersOfTransactionsAreNoRecords(t *testing.T) {
+	b := testkit.StartBroker(t)
+	b.Topic(t, "t", 1, nil)
+	cl := b.Client(t, kgo.DefaultProduceTopic("t"), kgo.TransactionalID("x"))
+	transaction := func(times ...int64) {
+		if err := cl.BeginTransaction(); err != nil {
+			t.Fatal(err)
+		}
+		for _, at := range times {
+			testkit.Produce(t, cl, &kgo.Record{Timestamp: time.UnixMilli(timedBase + at)})
+		}
+		if err := cl.EndTransaction(t.Context(), kgo.TryCommit); err != nil {
+			t.Fatal(err)
+		}
+	}
+	transaction(0)
+	transaction(50)
+	transaction(100, 150)
+	c := cluster(t, b)
+	spec := all(kafka.ReadCommitted, "t")
+	spec.TimestampSkew = new(time.Duration)
+	below := func(ms int64) scan.Bounds { return scan.Bounds{MaxTimestamp: timedBase + ms, HasMaxTimestamp: true} }
+	if got := offsetsOf(t, c, spec, below(100)); got != "0 2 " {
+		t.Errorf("got %s", got)
+	}
+	// Nothing but markers there, as far as is looked: the end stays.
+	if got := offsetsOf(t, c, spec, below(1000)); got != "0 2 4 5 " {
+		t.Errorf("got %s", got)
+	}
+	for range 40 {
+		transaction(160)
+	}
+	transaction(900)
+	if got := offsetsOf(t, c, spec, below(900)); !strings.HasPrefix(got, "0 2 4 5 7 ") || !strings.HasSuffix(got, " 87 ") {
 		t.Errorf("got %s", got)
 	}
 }

@@ -280,15 +280,13 @@ func (p *parser) outOfTime(b *batch) bool {
 	return p.hasMin && b.maxTime < p.minTime || p.hasMax && b.appended() && b.maxTime >= p.maxTime
 }
 
-// told reports whether the header says enough of the records of b: of a batch that compaction has thinned out it does not tell the first and last offset,
-// and where the greatest timestamp is none that a column can show, another record may have the greatest that it can.
+// told reports whether the header says enough of the records of b: of a batch that compaction has thinned out it does not tell the first and last offset
+// nor, of every broker, the greatest timestamp; and where that is none that a column can show, another record may have the greatest that it can.
 func (p *parser) told(b *batch) bool {
 	if !p.perRecord {
 		return true
 	}
-	return p.extremes &&
-		(p.off.x == nil || int64(b.records) == b.last-b.first+1) &&
-		(p.time.x == nil || b.maxTime >= 0 && b.maxTime <= maxTimestamp)
+	return p.extremes && int64(b.records) == b.last-b.first+1 && (p.time.x == nil || b.maxTime >= 0 && b.maxTime <= maxTimestamp)
 }
 
 // count gathers a batch of which the header says enough. Where offsets and timestamps are wanted, only their extremes are.

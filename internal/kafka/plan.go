@@ -36,6 +36,8 @@ type planner struct {
 	spec     ReadSpec
 	extents  []extent
 	warnings []string
+	// peeked is what was read to find the extents.
+	peeked scan.Stats
 }
 
 // Plan resolves start and end of every partition and cuts them into splits. The error is one of the user's (offsets that do not fit, data loss) or

@@ -24,6 +24,7 @@ type source struct {
 	work    work
 	budget  *budget
 	stats   counters
+	peeked  scan.Stats // by the planner
 
 	mu       sync.Mutex
 	warnings []string
@@ -42,7 +43,7 @@ func newSource(p *planner, req scan.Request) *source {
 	if n := p.spec.MaxRecords; n > 0 && (req.Limit < 0 || n < req.Limit) {
 		req.Limit = n
 	}
-	s := &source{cluster: p.cluster, cfg: p.cluster.cfg, spec: p.spec, req: req, warnings: p.warnings, budget: newBudget(p.spec)}
+	s := &source{cluster: p.cluster, cfg: p.cluster.cfg, spec: p.spec, req: req, warnings: p.warnings, budget: newBudget(p.spec), peeked: p.peeked}
 	s.lanes = req.Lanes
 	if s.lanes <= 0 {
 		s.lanes = min(runtime.GOMAXPROCS(0), mostLanes)
@@ -137,7 +138,7 @@ func (s *source) Stats() scan.Stats {
 		Records: c.records.Load(), Batches: c.batches.Load(), BatchesSkipped: c.skipped.Load(), BatchesCounted: c.counted.Load(),
 		BytesFetched: c.fetched.Load(), BytesDecoded: c.decoded.Load(),
 		Requests: c.requests.Load(), Retries: c.retries.Load(), MemoryBytes: c.memory.Load(),
-	}
+	}.Add(s.peeked.Fetches())
 }
 
 func (s *source) Warnings() []string {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"millrace/internal/column"
 	"millrace/internal/scan"
 )
 
@@ -20,24 +21,91 @@ func (p *planner) until(ctx context.Context, b scan.Bounds) error {
 		wanted[p.extents[i].part] = true
 	}
 	at := max(plus(b.MaxTimestamp, milliseconds(*p.spec.TimestampSkew)), 0) // a broker takes negative times for something else
-	ends := map[*PartitionState]int64{}
+	if at > maxTimestamp {
+		return nil
+	}
+	found := map[*PartitionState]int64{}
 	ask := func(_ *TopicState, s *PartitionState) (int64, bool) { return at, wanted[s] }
-	err := p.lookUp(ctx, ask, func(t *target, found listed) error {
-		if ends[t.part] = math.MaxInt64; !found.noTimestamps && found.offset >= 0 {
-			ends[t.part] = found.offset
+	err := p.lookUp(ctx, ask, func(t *target, at listed) error {
+		if !at.noTimestamps && at.offset >= 0 {
+			found[t.part] = at.offset
 		}
 		return nil
 	})
 	if err != nil {
 		return err
 	}
+	ends, err := p.recordsFrom(ctx, found, at)
+	if err != nil {
+		return err
+	}
 	for i := range p.extents {
 		e := &p.extents[i]
-		e.To = min(e.To, ends[e.part])
+		if end, ok := ends[e.part]; ok {
+			e.To = min(e.To, end)
+		}
 	}
 	p.extents = slices.DeleteFunc(p.extents, func(e extent) bool { return e.Empty() })
 	return nil
 }
+
+// markersPassed is how many offsets behind one that a look-up found are searched for a record.
+const markersPassed = 64
+
+// recordsFrom gives the first record at or after a time, by partition, from the offsets on that brokers found. What brokers find may also be the marker
+// of a transaction, which has the time at which the transaction ended, years after its records perhaps: the user's word is on records only. A
+// partition with nothing but markers there is left out.
+func (p *planner) recordsFrom(ctx context.Context, found map[*PartitionState]int64, at int64) (map[*PartitionState]int64, error) {
+	type place struct {
+		topic     string
+		partition int64
+	}
+	parts := map[place]*PartitionState{}
+	peek := *p
+	peek.extents, peek.warnings = nil, nil
+	for i := range p.Topics {
+		t := &p.Topics[i]
+		for j := range t.Partitions {
+			part := &t.Partitions[j]
+			from, ok := found[part]
+			e := extent{topic: t, part: part, Range: scan.Range{From: from, To: min(from+markersPassed, part.End(p.spec.Isolation))}}
+			if ok && !e.Empty() {
+				peek.extents = append(peek.extents, e)
+				parts[place{t.Name, int64(part.Partition)}] = part
+			}
+		}
+	}
+	if len(peek.extents) == 0 {
+		return nil, nil
+	}
+	peek.spec.MaxRecords, peek.spec.MaxTime = 0, 0
+	src := newSource(&peek, scan.Request{Fields: []scan.Field{scan.Topic, scan.Partition, scan.Offset, scan.Timestamp}, Limit: markersPassed * int64(len(peek.extents)), Lanes: 1})
+	first := map[*PartitionState]int64{}
+	err := src.Run(ctx, func(int) (scan.Sink, error) {
+		return pushed(func(b *column.Batch) {
+			for i := range b.N {
+				part := parts[place{string(b.Cols[0].View(i)), b.Cols[1].Int[i]}]
+				if was, ok := first[part]; !b.Cols[3].IsNull(i) && b.Cols[3].Int[i] >= at*1000 && (!ok || b.Cols[2].Int[i] < was) {
+					first[part] = b.Cols[2].Int[i]
+				}
+			}
+		}), nil
+	})
+	p.peeked = src.Stats()
+	return first, err
+}
+
+// pushed is a sink that looks at batches. Only one lane uses it.
+type pushed func(*column.Batch)
+
+// Push implements scan.Sink.
+func (f pushed) Push(_ context.Context, b *column.Batch) error {
+	f(b)
+	return nil
+}
+
+// Finish implements scan.Sink.
+func (pushed) Finish(context.Context) error { return nil }
 
 // milliseconds is d rounded up.
 func milliseconds(d time.Duration) int64 {

@@ -214,3 +214,8 @@ func (s Stats) Add(o Stats) Stats {
 		Requests: s.Requests + o.Requests, Retries: s.Retries + o.Retries, MemoryBytes: s.MemoryBytes + o.MemoryBytes,
 	}
 }
+
+// Fetches is the part of s that says what was asked of brokers.
+func (s Stats) Fetches() Stats {
+	return Stats{BytesFetched: s.BytesFetched, Requests: s.Requests, Retries: s.Retries}
+}

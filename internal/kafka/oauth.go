@@ -50,6 +50,9 @@ const (
 	// youth is the share of its life for which a token is used for new logins, as in Java's client. A broker ends the session with the token, and
 	// franz-go logs in anew shortly before that, so an old token would make for short sessions.
 	youth = 0.8
+	// rest is what a token must have left for a new login. franz-go logs in anew a second before a session ends, and a broker closes a connection that
+	// does so within a second.
+	rest = 5 * time.Second
 )
 
 // get gives a token for one authentication.
@@ -142,7 +145,7 @@ func (s *tokenSource) keep(token string, now time.Time, life time.Duration) {
 	if s.finish != nil {
 		token = s.finish(token, now.Add(life))
 	}
-	s.token, s.renewAt = token, now.Add(time.Duration(float64(life)*youth))
+	s.token, s.renewAt = token, now.Add(min(time.Duration(float64(life)*youth), life-rest))
 }
 
 // where is the endpoint without query and user.

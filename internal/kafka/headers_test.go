@@ -13,6 +13,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
+	"github.com/twmb/franz-go/pkg/kversion"
 
 	"millrace/internal/kafka"
 	"millrace/internal/scan"
@@ -216,5 +217,34 @@ func TestMarkersOfTransactionsAreNoRecords(t *testing.T) {
 	transaction(900)
 	if got := offsetsOf(t, c, spec, below(900)); !strings.HasPrefix(got, "0 2 4 5 7 ") || !strings.HasSuffix(got, " 87 ") {
 		t.Errorf("got %s", got)
+	}
+}
+
+// TestLowerBoundOfTimeWhereRecordsWereDeleted: a broker finds nothing when the first segment that held a late record has lost it.
+func TestLowerBoundOfTimeWhereRecordsWereDeleted(t *testing.T) {
+	for name, opts := range map[string][]kfake.Opt{"today": nil, "2.8": {kfake.MaxVersions(kversion.V2_8_0())}} {
+		b := testkit.StartBroker(t, opts...)
+		b.Topic(t, "t", 1, map[string]string{"segment.bytes": "200"})
+		cl := b.Client(t, kgo.DefaultProduceTopic("t"))
+		for i := range 12 {
+			at := int64(timedBase + i)
+			if i == 0 {
+				at = timedBase + 1_000_000
+			}
+			testkit.Produce(t, cl, &kgo.Record{Value: []byte("v"), Timestamp: time.UnixMilli(at)})
+		}
+		if err := b.DeleteRecords("t", 0, 1); err != nil {
+			t.Fatal(err)
+		}
+		c := cluster(t, b)
+		got := offsetsOf(t, c, all(kafka.ReadCommitted, "t"), scan.Bounds{MinTimestamp: timedBase + 8, HasMinTimestamp: true})
+		for _, offset := range []string{"8 ", "9 ", "10 ", "11 "} {
+			if !strings.Contains(got, offset) {
+				t.Errorf("%s: %sis missing in %s", name, offset, got)
+			}
+		}
+		if got := offsetsOf(t, c, all(kafka.ReadCommitted, "t"), scan.Bounds{MinTimestamp: timedBase + 2_000_000, HasMinTimestamp: true}); got != "" {
+			t.Errorf("%s: beyond all times: %s", name, got)
+		}
 	}
 }

@@ -17,6 +17,7 @@ import (
 const (
 	askLatest   = -1
 	askEarliest = -2
+	askNewest   = -3 // the record with the greatest timestamp, from version 7 on
 )
 
 // offsets fills log start, high watermark and last stable offset of every partition. The last stable offset is asked for after the high watermark, so
@@ -62,6 +63,8 @@ type target struct {
 // listed is the answer for one partition: offset and timestamp are -1 when no record qualifies.
 type listed struct {
 	offset, timestamp int64
+	// version is that of the answer.
+	version int16
 	// noTimestamps means that the partition's records are of a format without them.
 	noTimestamps bool
 }
@@ -150,6 +153,7 @@ func (l *listing) round(ctx context.Context, cl *client, take func(*target, list
 				default:
 					var o listed
 					if o, again1, failed = judge(p, t, failed); again1 == nil && failed == nil {
+						o.version = resp.Version
 						failed = take(t, o)
 					}
 				}

@@ -363,13 +363,14 @@ func (p *planner) since(ctx context.Context, b scan.Bounds) error {
 	if err := p.lookUp(ctx, ask, func(t *target, at listed) error { found[t.part] = at; return nil }); err != nil {
 		return err
 	}
+	unsure := p.unsure(ctx, found, b.MinTimestamp)
 	p.extents = slices.DeleteFunc(p.extents, func(e extent) bool {
 		at := found[e.part]
-		return !at.noTimestamps && (at.offset < 0 || at.offset >= e.To)
+		return !at.noTimestamps && !unsure[e.part] && (at.offset < 0 || at.offset >= e.To)
 	})
 	for i := range p.extents {
 		e := &p.extents[i]
-		if at := found[e.part]; !at.noTimestamps {
+		if at := found[e.part]; !at.noTimestamps && !unsure[e.part] {
 			e.From = max(e.From, at.offset)
 		}
 	}

@@ -119,3 +119,35 @@ func plus(a, b int64) int64 {
 	}
 	return a + b
 }
+
+// unsure finds the partitions of which a broker says that no record is at or after a time, and may be wrong: it looks at the first segment with such a
+// record, and when records were deleted up to beyond it, not at the segments behind. Where the newest record that the log has ever held is older, there is
+// none for sure; where the broker cannot tell that, the partition is read, and its headers tell.
+func (p *planner) unsure(ctx context.Context, found map[*PartitionState]listed, at int64) map[*PartitionState]bool {
+	unsure := map[*PartitionState]bool{}
+	for part, f := range found {
+		if f.offset < 0 && !f.noTimestamps && part.LogStart > 0 && part.LogStart < part.End(p.spec.Isolation) {
+			unsure[part] = true
+		}
+	}
+	if len(unsure) == 0 {
+		return nil
+	}
+	all := *p
+	all.spec.Isolation = ReadUncommitted // a record that is not to be read yet counts too
+	ask := func(_ *TopicState, s *PartitionState) (int64, bool) { return askNewest, unsure[s] }
+	old := map[*PartitionState]bool{}
+	err := all.lookUp(ctx, ask, func(t *target, newest listed) error {
+		old[t.part] = newest.version >= 7 && !newest.noTimestamps && newest.offset >= 0 && newest.timestamp < at
+		return nil
+	})
+	if err != nil { // the answer only saves reading
+		return unsure
+	}
+	for part := range old {
+		if old[part] {
+			delete(unsure, part)
+		}
+	}
+	return unsure
+}

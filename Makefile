@@ -36,6 +36,14 @@ race: ## the same with the race detector
 lint: ## formatting, vet, staticcheck, the layers, cross-builds
 	scripts/lint
 
+.PHONY: fuzz
+fuzz: ## each fuzz target, longer where code changed since BASE
+	scripts/fuzz
+
+.PHONY: nightly
+nightly: ## what is too long for each change: race, long fuzzing, real Kafka, benchmarks
+	scripts/nightly
+
 .PHONY: generate
 generate: ## regenerate docs from code; CI checks that nothing changes
 	go generate -tags $(TAGS) ./...

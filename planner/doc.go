@@ -23,7 +23,11 @@
 //   - inexact: the bounds leave out some records that cannot qualify, and a filter still checks every row. A LIMIT passes such a filter only
 //     when the filter itself runs in the scan;
 //   - compiled: a kernel of package ops computes it with the engine's result for every value that the column can hold;
+//   - lent: it stays above a join or a union, and narrows the scans below as well;
 //   - not: it stays in the engine.
+//
+// A bound on timestamps is never exact: records are in no order of time. An upper one ends a read only when the table's user has asserted how
+// far they are out of order, and EXPLAIN then says trusted.
 //
 // SET SESSION pushdown = 'off' leaves every plan to the engine. Tests run generated queries both ways and compare.
 //

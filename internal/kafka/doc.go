@@ -12,6 +12,9 @@
 // of one partition. Run reads the splits on lanes; each lane has a client (so a connection) of its own, because a client's answers from one broker
 // arrive one after the other. An idle lane steals the upper half of the largest range still running, so a hot partition is no limit.
 //
+// A scan for the newest records (backward.go) is a row of such scans, of windows from the end backwards. A Statement keeps what the first reference to a
+// topic saw for the others of the same SQL statement.
+//
 // # Exact ends
 //
 // A range [from, to) is finished when the position, known from batch headers, has reached to. Where compaction left no batch below to, the end is

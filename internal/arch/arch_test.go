@@ -23,7 +23,7 @@ var layers = map[string][]string{
 	"server/http":          {},
 	"planner":              {"planner/expr", "internal/scan", "internal/ops", "internal/decode/..."},
 	"planner/expr":         {"internal/decode/..."},
-	"functions":            {"planner", "planner/expr", "internal/scan", "internal/ops", "internal/kafka", "internal/decode/...", "internal/registry", "internal/catalog"},
+	"functions":            {"functions/named", "planner", "planner/expr", "internal/scan", "internal/ops", "internal/kafka", "internal/decode/...", "internal/registry", "internal/catalog"},
 	"functions/named":      {},
 	"functions/kafkameta":  {"functions/named", "functions/readkafka", "planner", "internal/kafka"},
 	"functions/readkafka":  {"functions/named", "planner", "planner/expr", "internal/scan", "internal/ops", "internal/kafka", "internal/decode/...", "internal/registry", "internal/catalog"},

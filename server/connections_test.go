@@ -151,6 +151,11 @@ func TestOnlyWhoHasUsageUsesAConnection(t *testing.T) {
 
 	do(t, root, "GRANT USAGE ON CONNECTION Prod TO bob")
 	want(t, bob, read, "count(*)\n3") // USAGE is enough, and for nothing else
+	want(t, bob, "SELECT count(*) FROM read_kafka(connection => ?, subscribe => ?)", "count(*)\n3", "prod", "orders")
+	if _, err := rows(bob, "SELECT count(*) FROM read_kafka(connection => ?, subscribe => ?)", "nope", "orders"); err == nil || !strings.Contains(err.Error(), "you may not use connection 'nope'") {
+		t.Error(err)
+	}
+	want(t, bob, "SELECT topic, partitions FROM kafka_topics(connection => 'prod', subscribe => 'orders')", "topic|partitions\norders|1")
 	denied(bob, "SELECT 1 FROM read_kafka(bootstrapServers => '"+broker+"', subscribe => 'orders')", "1142")
 	denied(bob, "GRANT USAGE ON CONNECTION prod TO maker", "may not grant")
 	want(t, bob, "SHOW CONNECTIONS", "Name|Type|Brokers|Hosts|Login\nprod|kafka|"+broker+"||SASL_PLAINTEXT PLAIN")

@@ -57,14 +57,14 @@ var kafkaCall = regexp.MustCompile(`(?i)\b(read_kafka|kafka_topics|kafka_partiti
 // explainDenial names the privilege that a call of a table function lacks: the engine says only that something was denied.
 func (x *session) explainDenial(c *sql.Context, st *statement, err error) error {
 	e, ok := sqlerr.As(err)
-	if !ok || e.Kind != sqlerr.NotGranted {
+	if !ok || e.Kind != sqlerr.NotGranted || strings.Contains(e.Hint, "GRANT USAGE") {
 		return err
 	}
 	call := strings.ToLower(kafkaCall.FindString(st.text))
 	if call == "" || x.engine.users.UserHasPrivileges(c, sql.NewDynamicPrivilegedOperation(kafkaRead)) {
 		return err
 	}
-	return e.WithHint("%s needs the privilege KAFKA_READ: GRANT KAFKA_READ ON *.* TO '%s'", call, x.client.User)
+	return e.WithHint("%s needs the privilege KAFKA_READ: GRANT KAFKA_READ ON *.* TO '%s'; or USAGE on the connection that it names", call, x.client.User)
 }
 
 // limit applies max_execution_time, which as in MySQL is for SELECT.

@@ -140,8 +140,11 @@ func Allowed(ctx *sql.Context, checker sql.PrivilegedOperationChecker, args []na
 		return true
 	}
 	for _, a := range args {
-		if !strings.EqualFold(a.Name, "connection") || !named.Constant([]sql.Expression{a.Value}) {
+		if !strings.EqualFold(a.Name, "connection") {
 			continue
+		}
+		if !named.Constant([]sql.Expression{a.Value}) {
+			return true // a parameter: ArgsEnv.Use asks when it has a value, and every value goes through it
 		}
 		if name, err := named.Value(ctx, a.Value); err == nil {
 			text, _ := name.(string)

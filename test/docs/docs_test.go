@@ -49,6 +49,7 @@ func start(t *testing.T) (db *sql.DB, broker string) {
 		t.Fatal(err)
 	}
 	address := make(chan string, 1)
+	t.Setenv("MILLRACE_KEY", strings.Repeat("ab", 32)) // the documentation stores secrets
 	s, err := server.New(server.Config{Listen: "127.0.0.1:0", DataDir: t.TempDir(), Announce: func(name, a string) {
 		if name == "mysql" {
 			address <- a

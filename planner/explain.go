@@ -24,7 +24,16 @@ func (s *Scan) Describe(ctx *sql.Context, _ sql.DescribeOptions) string {
 		return s.tree([]string{"splits: not known, " + firstLine(err.Error())})
 	}
 	defer src.Close()
+	if live(ctx, s.table) {
+		return s.tree(describeTail(src.Splits()))
+	}
 	return s.tree(describeSplits(src.Splits()))
+}
+
+// describeTail lists where a read that follows topics begins.
+func describeTail(splits []scan.Split) []string {
+	lines := []string{fmt.Sprintf("live tail: %d partitions, and those that come to be; as of now it begins at", len(splits))}
+	return listSplits(lines, splits)
 }
 
 func firstLine(s string) string {
@@ -40,7 +49,11 @@ func describeSplits(splits []scan.Split) []string {
 	for _, x := range splits {
 		offsets += x.Range.To - x.Range.From
 	}
-	lines := []string{fmt.Sprintf("splits: %d with %d offsets, as of now", len(splits), offsets)}
+	return listSplits([]string{fmt.Sprintf("splits: %d with %d offsets, as of now", len(splits), offsets)}, splits)
+}
+
+// listSplits adds the first few splits to lines.
+func listSplits(lines []string, splits []scan.Split) []string {
 	for i, x := range splits {
 		if i == splitsShown {
 			lines = append(lines, fmt.Sprintf("… and %d more", len(splits)-i))

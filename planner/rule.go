@@ -15,7 +15,13 @@ func (o Options) apply(ctx *sql.Context, _ *analyzer.Analyzer, n sql.Node, _ *pl
 	if err != nil {
 		return nil, transform.SameTree, err
 	}
-	if !sel(id) || plan.IsDDLNode(n) {
+	if !sel(id) {
+		return n, transform.SameTree, nil
+	}
+	if err := refuseEndless(ctx, n); err != nil {
+		return nil, transform.SameTree, err
+	}
+	if plan.IsDDLNode(n) {
 		return n, transform.SameTree, nil
 	}
 	if on, err := enabled(ctx); err != nil || !on {

@@ -273,8 +273,19 @@ func (s *Scan) read(ctx *sql.Context) (sql.RowIter, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newRowIter(ctx, s, src, ops.Run(ctx, src, s.plan, ops.RunOptions{MemoryBytes: s.memory})), nil
+	o := ops.RunOptions{MemoryBytes: s.memory}
+	if live(ctx, s.table) {
+		// There may be many of them, and a client that does not read must not cost much: the source reads again what it has to.
+		o.MaxBatchBytes, o.QueueBytes = liveBatchBytes, liveQueueBytes
+	}
+	return newRowIter(ctx, s, src, ops.Run(ctx, src, s.plan, o)), nil
 }
+
+// What a read that follows topics may hold.
+const (
+	liveBatchBytes = 64 << 10
+	liveQueueBytes = 256 << 10
+)
 
 // batchFields describes the batches of the scan as the engine's schema has them, and whether they can be sent as they are: every column is
 // needed and none has values to convert.

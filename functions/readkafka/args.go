@@ -52,6 +52,8 @@ type Args struct {
 	IncludeHeaders, Payload bool
 	// TimestampSkew is how far records may be out of the order of their timestamps, nil when the user has not said so.
 	TimestampSkew *time.Duration
+	// DiscoveryInterval is how often a STREAM looks for new partitions and topics, 0 for the default.
+	DiscoveryInterval time.Duration
 	// Trigger bounds the batches of a streaming table.
 	Trigger Trigger
 	// Warnings say what was given and changes nothing.
@@ -240,7 +242,7 @@ func (b *binder) reading() error {
 	if a.Trigger.MaxOffsets > 0 && a.Trigger.MinOffsets > a.Trigger.MaxOffsets {
 		return sqlerr.New(sqlerr.OptionConflict, "'%s' is %d, more than '%s', which is %d", b.As("minOffsetsPerTrigger"), a.Trigger.MinOffsets, b.As("maxOffsetsPerTrigger"), a.Trigger.MaxOffsets)
 	}
-	return nil
+	return b.discovery()
 }
 
 // longestRead is the largest value of maxReadTimeSeconds: a year.

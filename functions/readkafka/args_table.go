@@ -35,8 +35,9 @@ func topicArguments() []option.Option {
 			Doc: "The partitions to read, by topic.", Example: `'{"orders":[0,1],"payments":[2]}'`},
 		{Name: "missingTopic", Type: option.Enum, Words: []string{"error", "wait", "skip"}, Default: "error",
 			Doc: "What to do when a named topic or partition does not exist: fail, wait for it (STREAM only), or leave it out with a warning.", Example: "'skip'"},
-		{Name: "partitionDiscoveryInterval", Aliases: []string{"dynamicReadPollIntervalSeconds"}, Type: option.Scalar, Batch: option.Later, Stream: option.Later,
-			Doc: "How often new topics and partitions are looked for.", Example: "'5m'"},
+		{Name: "partitionDiscoveryInterval", Aliases: []string{"dynamicReadPollIntervalSeconds"}, Type: option.Scalar, DefaultNote: "`5s`",
+			Batch: option.Ignored, Reason: "a read with an end fixes its partitions at its start",
+			Doc: "How often a STREAM looks for new topics and partitions: a time, or a number of seconds.", Example: "'5s'"},
 	}
 }
 

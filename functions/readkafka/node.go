@@ -12,7 +12,6 @@ import (
 	"millrace/internal/kafka"
 	"millrace/internal/option"
 	"millrace/internal/scan"
-	"millrace/internal/sqlerr"
 	"millrace/planner"
 )
 
@@ -128,10 +127,6 @@ func (n *Node) bind(ctx *sql.Context) (*Args, error) {
 	if err != nil {
 		return nil, err
 	}
-	if args.Stream {
-		return nil, sqlerr.New(sqlerr.NotSupported, "'STREAM %s' is not supported yet", Name).
-			WithHint("without STREAM, %s reads what the topics hold now", Name)
-	}
 	return args, nil
 }
 
@@ -169,6 +164,18 @@ func (n *Node) Open(ctx *sql.Context, req scan.Request) (scan.Source, error) {
 	if err != nil {
 		return nil, err
 	}
+	src, err := plan(ctx, cluster, args, req)
+	if err != nil || n.env.Observe == nil {
+		return src, err
+	}
+	return n.env.Observe(ctx, src), nil
+}
+
+// plan fixes what is read.
+func plan(ctx *sql.Context, cluster *kafka.Cluster, args *Args, req scan.Request) (scan.Source, error) {
+	if args.Stream {
+		return cluster.Tail(ctx, args.Spec, req, kafka.TailOptions{DiscoveryInterval: args.DiscoveryInterval})
+	}
 	snapshot, err := cluster.SnapshotFor(ctx, args.Spec.Select)
 	if err != nil {
 		return nil, err
@@ -178,11 +185,7 @@ func (n *Node) Open(ctx *sql.Context, req scan.Request) (scan.Source, error) {
 	if req.Lanes == 0 {
 		req.Lanes = args.Readers
 	}
-	src, err := snapshot.Plan(ctx, spec, req)
-	if err != nil || n.env.Observe == nil {
-		return src, err
-	}
-	return n.env.Observe(ctx, src), nil
+	return snapshot.Plan(ctx, spec, req)
 }
 
 // WithStatement begins a statement: all references to a topic under the context that it returns see the same partitions, with the same ends. Each execution

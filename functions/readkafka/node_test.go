@@ -233,7 +233,6 @@ func TestErrorsOfACall(t *testing.T) {
 		{"nothing", "SELECT * FROM read_kafka()", sqlerr.OptionMissing, ""},
 		{"unknown name", "SELECT * FROM $('subscribe', 'events', 'startingOfsets', 'earliest')", sqlerr.OptionUnknown, "startingOffsets"},
 		{"bad value", "SELECT * FROM $('subscribe', 'events', 'failOnDataLoss', 'perhaps')", sqlerr.OptionInvalid, "failOnDataLoss"},
-		{"stream", "SELECT * FROM $('#stream', 1, 'subscribe', 'events')", sqlerr.NotSupported, "STREAM"},
 		{"unknown topic", "SELECT * FROM $('subscribe', 'nowhere')", sqlerr.KafkaTopicNotFound, "nowhere"},
 		{"unknown topic in a count", "SELECT COUNT(*) FROM $('subscribe', 'nowhere')", sqlerr.KafkaTopicNotFound, "nowhere"},
 	} {

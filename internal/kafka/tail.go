@@ -37,7 +37,7 @@ func (c *Cluster) Tail(ctx context.Context, spec ReadSpec, req scan.Request, o T
 	if sel.Missing == MissingAwaited {
 		sel.Missing = MissingSkipped
 	}
-	snapshot, err := c.Snapshot(ctx, sel)
+	snapshot, err := c.SnapshotFor(ctx, sel)
 	if err != nil {
 		return nil, err
 	}

@@ -50,6 +50,8 @@ var (
 	KafkaFetchFailed    = kind("KAFKA_FETCH_FAILED", 31021, "HY000", External, true, "Fetching failed for longer than the retry budget; the message gives the last cause.")
 	KafkaOffsets        = kind("KAFKA_BAD_OFFSETS", 31022, "HY000", User, false, "Starting and ending offsets do not fit the partitions or each other.")
 
+	StreamEndless = kind("STREAM_ENDLESS", 31024, "HY000", User, false, "The statement needs all rows of a STREAM read, which has no end; the hint says how to bound it.")
+
 	NoConnection     = kind("NO_CONNECTION", 31030, "HY000", User, false, "There is no connection, credential or secret of that name.")
 	ConnectionExists = kind("CONNECTION_EXISTS", 31031, "HY000", User, false, "A connection or credential of that name exists.")
 	KeyNeeded        = kind("KEY_NEEDED", 31032, "HY000", User, false, "Secrets can be stored or used only with the key of --key-file or MILLRACE_KEY.")

@@ -75,6 +75,9 @@ func (c Config) dialer() func(ctx context.Context, network, hostPort string) (ne
 		if err != nil {
 			return nil, &dialError{hostPort: hostPort, err: err}
 		}
+		if err := c.sizeBuffers(conn); err != nil {
+			return nil, &dialError{hostPort: hostPort, err: errors.Join(err, conn.Close())}
+		}
 		if !c.Protocol.usesTLS() {
 			return conn, nil
 		}
@@ -84,6 +87,25 @@ func (c Config) dialer() func(ctx context.Context, network, hostPort string) (ne
 		}
 		return t, nil
 	}
+}
+
+// sizeBuffers sets the buffers of a socket where the user gave sizes. The operating system may round them, or cap them without a word.
+func (c Config) sizeBuffers(conn net.Conn) error {
+	tcp, ok := conn.(*net.TCPConn)
+	if !ok {
+		return nil
+	}
+	if c.ReceiveBuffer > 0 {
+		if err := tcp.SetReadBuffer(int(c.ReceiveBuffer)); err != nil {
+			return fmt.Errorf("'receive.buffer.bytes': %w", err)
+		}
+	}
+	if c.SendBuffer > 0 {
+		if err := tcp.SetWriteBuffer(int(c.SendBuffer)); err != nil {
+			return fmt.Errorf("'send.buffer.bytes': %w", err)
+		}
+	}
+	return nil
 }
 
 func (c Config) handshake(ctx context.Context, conn net.Conn, hostPort string) (net.Conn, error) {

@@ -67,7 +67,7 @@ func (m kerberosMechanism) Authenticate(ctx context.Context, hostPort string) (s
 	defer cancel()
 	kdcs, err := m.allowed(ctx)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, &loginError{err}
 	}
 	conf, err := config.NewFromString(m.conf(kdcs))
 	if err != nil {
@@ -77,11 +77,11 @@ func (m kerberosMechanism) Authenticate(ctx context.Context, hostPort string) (s
 	// The session needs the ticket only, so the client's own goroutine ends here.
 	defer cl.Destroy()
 	if err := cl.Login(); err != nil {
-		return nil, nil, m.failed(err)
+		return nil, nil, &loginError{m.failed(err)}
 	}
 	session, first, err := kerberos.Auth{Client: cl, Service: m.service, PersistAfterAuth: true}.AsMechanism().Authenticate(ctx, hostPort)
 	if err != nil {
-		return nil, nil, m.failed(err)
+		return nil, nil, &loginError{m.failed(err)}
 	}
 	return session, first, nil
 }

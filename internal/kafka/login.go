@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 
 	"github.com/twmb/franz-go/pkg/sasl"
@@ -77,7 +78,10 @@ const mechanismsHint = "allowed are PLAIN, SCRAM-SHA-256, SCRAM-SHA-512, OAUTHBE
 func bearer(from func(context.Context) (string, error), extensions map[string]string) sasl.Mechanism {
 	return oauth.Oauth(func(ctx context.Context) (oauth.Auth, error) {
 		token, err := from(ctx)
-		return oauth.Auth{Token: token, Extensions: extensions}, err
+		if err != nil {
+			return oauth.Auth{}, &loginError{err}
+		}
+		return oauth.Auth{Token: token, Extensions: extensions}, nil
 	})
 }
 
@@ -86,4 +90,23 @@ func awsKeys(id, secret, session string) *Login {
 	return newLogin("the AWS access key", func(Config) sasl.Mechanism {
 		return aws.Auth{AccessKey: id, SecretKey: secret, SessionToken: session, UserAgent: "millrace"}.AsManagedStreamingIAMMechanism()
 	}, "aws", id, secret, session)
+}
+
+// loginError says that whoever gives out credentials gave none. It tells a refusal, which waiting does not mend, from what a broker that restarts may
+// answer, which looks alike.
+type loginError struct{ err error }
+
+func (e *loginError) Error() string { return e.err.Error() }
+func (e *loginError) Unwrap() error { return e.err }
+
+// refusedLogin finds a loginError that waiting does not mend.
+func refusedLogin(err error) *sqlerr.Error {
+	var login *loginError
+	if !errors.As(err, &login) {
+		return nil
+	}
+	if e, ok := sqlerr.As(login.err); ok && !e.Kind.Retry {
+		return e
+	}
+	return nil
 }

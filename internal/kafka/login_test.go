@@ -98,6 +98,17 @@ func TestLoginsTellConfigsApart(t *testing.T) {
 	}
 }
 
+// A scan that runs waits for a token endpoint that is down, and not for one that says no.
+func TestRefusedLoginsEndAScanAtOnce(t *testing.T) {
+	c := &Cluster{}
+	for kind, permanent := range map[*sqlerr.Kind]bool{sqlerr.KafkaAuth: true, sqlerr.KafkaProtocol: true, sqlerr.KafkaUnreachable: false} {
+		err := fmt.Errorf("unable to dial: %w", &loginError{sqlerr.New(kind, "token endpoint 'x' says no")})
+		if got := c.permanent(err); (got != nil) != permanent {
+			t.Errorf("%s: %v", kind.Symbol, got)
+		}
+	}
+}
+
 // Every option that may hold a secret is one by its name, so that it is redacted where settings are shown.
 func TestSecretPropertiesAreMarked(t *testing.T) {
 	for _, o := range Properties.Options() {

@@ -244,6 +244,9 @@ func (c *Cluster) permanent(err error) error {
 	if err == nil || errors.As(err, &ke) && classify(ke.Code) == codeTransient {
 		return nil
 	}
+	if e := refusedLogin(err); e != nil {
+		return e
+	}
 	switch e := c.cfg.connectError("", err, false); e.Kind {
 	case sqlerr.ServerGone, sqlerr.KafkaHostRefused, sqlerr.KafkaTLS, sqlerr.KafkaNotAuthorized:
 		return e

@@ -219,6 +219,10 @@ func (p *propertyParser) fault(s *store, kind string, err error) error {
 	switch {
 	case errors.Is(err, errNoPassword):
 		return sqlerr.New(sqlerr.OptionMissing, "'%s' needs '%s'", s.as, password)
+	case errors.Is(err, errTwoKeys):
+		return sqlerr.New(sqlerr.OptionConflict, "there is more than one private key for '%s'", s.as)
+	case errors.Is(err, errNoKeyPassword):
+		return sqlerr.New(sqlerr.OptionMissing, "the private key for '%s' is encrypted, and 'ssl.key.password' is missing", s.as)
 	case errors.Is(err, errNoKey) && s.format == formatPEM:
 		return sqlerr.New(sqlerr.OptionMissing, "there is no private key for '%s'", s.as).WithHint("add it to the PEM file, or give it in ssl.keystore.key")
 	case errors.Is(err, errWrongPassword) && s.format != formatPEM && p.Has("ssl.key.password"):

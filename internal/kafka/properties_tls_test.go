@@ -249,7 +249,7 @@ func TestBrokenKeyMaterialIsNamed(t *testing.T) {
 		chain, key, text string
 		kind             *sqlerr.Kind
 	}{
-		"encrypted key":              {chain, encrypted, "is encrypted", sqlerr.NotSupported},
+		"encrypted key":              {chain, encrypted, "is encrypted", sqlerr.OptionMissing},
 		"encrypted key, old format":  {chain, oldEncrypted, "encrypted key of an old format", sqlerr.OptionInvalid},
 		"key of another certificate": {chain, otherKey, "private key does not match public key", sqlerr.OptionInvalid},
 		"two keys":                   {chain, key + otherKey, "more than one private key", sqlerr.OptionConflict},

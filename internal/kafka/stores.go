@@ -142,6 +142,8 @@ var (
 	errNoKey             = errors.New("it holds no private key")
 	errNoCertificate     = errors.New("it holds no certificate")
 	errSeveralKeys       = errors.New("it holds more than one private key, and there is no way to choose")
+	errTwoKeys           = errors.New("there is more than one private key")
+	errNoKeyPassword     = errors.New("the private key is encrypted and 'ssl.key.password' is missing")
 	errDamaged           = errors.New("it is damaged")
 )
 
@@ -327,7 +329,7 @@ func pemClient(content, keyPEM string, p passwords) (keyStore, error) {
 			continue
 		}
 		if s.key != nil {
-			return keyStore{}, errors.New("there is more than one private key")
+			return keyStore{}, errTwoKeys
 		}
 		if s.key, err = privateKey(b, p.key); err != nil {
 			return keyStore{}, err
@@ -347,7 +349,7 @@ func privateKey(b *pem.Block, password string) (crypto.PrivateKey, error) {
 	der := b.Bytes
 	if b.Type == "ENCRYPTED PRIVATE KEY" {
 		if password == "" {
-			return nil, errors.New("the private key is encrypted and 'ssl.key.password' is missing")
+			return nil, errNoKeyPassword
 		}
 		var err error
 		if der, err = decryptPKCS8(der, password); err != nil {

@@ -23,7 +23,9 @@ func of(alias, predicate string) string {
 // randomJoin makes a query over two or three references, whose conditions must partly stay above the scans.
 func randomJoin(rnd *rand.Rand) string {
 	pick := func(list ...string) string { return list[rnd.IntN(len(list))] }
-	table := func() string { return pick("records()", "records()", "v", "(SELECT * FROM records() WHERE `offset` < 9)", "(SELECT * FROM v)") }
+	table := func() string {
+		return pick("records()", "records()", "v", "(SELECT * FROM records() WHERE `offset` < 9)", "(SELECT * FROM v)")
+	}
 	predicate := func(alias string) string { return of(alias, randomPredicate(rnd, 1)) }
 	and := func(first string, aliases ...string) string {
 		parts := []string{first}

@@ -149,6 +149,11 @@ func (s *recordSource) qualifies(r *record) bool {
 	if !inRanges(b.Partitions, int64(r.partition)) || !inRanges(b.Offsets, r.offset) {
 		return false
 	}
+	if len(b.Boxes) > 0 && r.offset%4 > 0 && !slices.ContainsFunc(b.Boxes, func(x scan.Box) bool {
+		return slices.ContainsFunc(x.Topics, func(t scan.TextRange) bool { return t.Contains(r.topic) }) && inRanges(x.Partitions, int64(r.partition)) && inRanges(x.Offsets, r.offset)
+	}) {
+		return false
+	}
 	if b.HasMaxTimestamp && (r.at == nil && r.offset%3 == 1 || r.at != nil && *r.at >= b.MaxTimestamp && r.offset%5 > 0) {
 		return false
 	}

@@ -330,15 +330,7 @@ func (p *planner) heldBack() {
 func (p *planner) prune(b scan.Bounds) {
 	var out []extent
 	for _, e := range p.extents {
-		within := func(r scan.Range) bool { return r.From <= int64(e.part.Partition) && int64(e.part.Partition) < r.To }
-		if !b.HoldsTopic(e.topic.Name) || b.Partitions != nil && !slices.ContainsFunc(b.Partitions, within) {
-			continue
-		}
-		ranges := b.Offsets
-		if ranges == nil {
-			ranges = []scan.Range{scan.Full}
-		}
-		for _, r := range ranges {
+		for _, r := range b.OffsetsOf(e.topic.Name, e.part.Partition) {
 			part := e
 			if part.Range = e.Intersect(r); !part.Empty() {
 				out = append(out, part)

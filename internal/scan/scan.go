@@ -13,6 +13,7 @@
 package scan
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -84,8 +85,8 @@ type TextRange struct{ From, To string }
 // Contains reports whether r holds s.
 func (r TextRange) Contains(s string) bool { return s >= r.From && (r.To == "" || s < r.To) }
 
-// Bounds are the predicates that a source applies before it reads: a conjunction of one set per dimension. All but those of timestamps are
-// exact (no record outside is ever delivered). nil means unbounded, an empty non-nil slice means nothing qualifies.
+// Bounds are the predicates that a source applies before it reads: a conjunction of one set per dimension. All but those of timestamps
+// and Boxes are exact (no record outside is ever delivered). nil means unbounded, an empty non-nil slice means nothing qualifies.
 type Bounds struct {
 	// Topics, when not nil, are the topics that qualify.
 	Topics []string
@@ -101,6 +102,14 @@ type Bounds struct {
 	// it ends nothing early, unless the user has asserted how far they are out of it.
 	MaxTimestamp    int64
 	HasMaxTimestamp bool
+	// Boxes, when there are any, hold every record that qualifies: records outside may be left out, and may still be delivered.
+	Boxes []Box
+}
+
+// Box is a product of sets of topics, partitions and offsets.
+type Box struct {
+	Topics              []TextRange
+	Partitions, Offsets []Range
 }
 
 // HoldsTopic reports whether records of a topic may qualify.
@@ -109,6 +118,51 @@ func (b *Bounds) HoldsTopic(name string) bool {
 		return false
 	}
 	return b.TopicRanges == nil || slices.ContainsFunc(b.TopicRanges, func(r TextRange) bool { return r.Contains(name) })
+}
+
+// OffsetsOf gives the ranges of offsets of a partition in which records may qualify, as far as b bounds topics, partitions and offsets: ascending and
+// disjoint, none when no record does.
+func (b *Bounds) OffsetsOf(topic string, partition int32) []Range {
+	within := func(rs []Range) bool {
+		return rs == nil || slices.ContainsFunc(rs, func(r Range) bool { return r.From <= int64(partition) && int64(partition) < r.To })
+	}
+	if !b.HoldsTopic(topic) || !within(b.Partitions) {
+		return nil
+	}
+	ranges := b.Offsets
+	if ranges == nil {
+		ranges = []Range{Full}
+	}
+	if len(b.Boxes) == 0 {
+		return ranges
+	}
+	var boxed []Range
+	for _, x := range b.Boxes {
+		if !within(x.Partitions) || x.Topics != nil && !slices.ContainsFunc(x.Topics, func(r TextRange) bool { return r.Contains(topic) }) {
+			continue
+		}
+		of := x.Offsets
+		if of == nil {
+			of = []Range{Full}
+		}
+		for _, r := range of {
+			for _, s := range ranges {
+				if both := r.Intersect(s); !both.Empty() {
+					boxed = append(boxed, both)
+				}
+			}
+		}
+	}
+	slices.SortFunc(boxed, func(r, s Range) int { return cmp.Compare(r.From, s.From) })
+	out := boxed[:0]
+	for _, r := range boxed {
+		if n := len(out); n > 0 && r.From <= out[n-1].To {
+			out[n-1].To = max(out[n-1].To, r.To)
+			continue
+		}
+		out = append(out, r)
+	}
+	return out
 }
 
 // Newest asks a source to read backwards, from the end of each partition in growing windows, because the caller keeps only the Rows rows with

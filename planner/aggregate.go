@@ -12,6 +12,7 @@ import (
 
 	"millrace/internal/column"
 	"millrace/internal/ops"
+	"millrace/internal/scan"
 )
 
 // aggregate is an aggregate that ops computes.
@@ -21,7 +22,10 @@ type aggregate struct {
 	fails bool
 	// header is set when the headers of batches tell the result.
 	header bool
-	build  func(in *inputs) (ops.Aggregate, error)
+	// greatest is the field of which it is the MAX, when that and header are so.
+	greatest scan.Field
+	isMax    bool
+	build    func(in *inputs) (ops.Aggregate, error)
 }
 
 // absorbGroupBy replaces an aggregation over the scan, when ops can compute all of it.
@@ -223,15 +227,17 @@ func (c compiler) extreme(text string, f ops.Func, arg sql.Expression) (aggregat
 
 // countAll is COUNT(*): it needs no field, and with exact bounds alone the source counts from the headers of its batches.
 func countAll(text string) aggregate {
-	return aggregate{text, types.Int64, false, false, func(*inputs) (ops.Aggregate, error) { return ops.Aggregate{Func: ops.Count}, nil }}
+	return aggregate{text: text, typ: types.Int64, build: func(*inputs) (ops.Aggregate, error) { return ops.Aggregate{Func: ops.Count}, nil }}
 }
 
 func newAggregate(text string, typ sql.Type, f ops.Func, x kernel) (aggregate, bool) {
-	return aggregate{text, typ, x.fails, headerExtreme(f, x), func(in *inputs) (ops.Aggregate, error) {
+	build := func(in *inputs) (ops.Aggregate, error) {
 		arg, err := x.build(in)
 		if err != nil {
 			return ops.Aggregate{}, err
 		}
 		return ops.Aggregate{Func: f, Arg: arg, Float: f == ops.Avg}, nil
-	}}, true
+	}
+	header := headerExtreme(f, x)
+	return aggregate{text: text, typ: typ, fails: x.fails, header: header, greatest: x.field, isMax: header && f == ops.Max, build: build}, true
 }

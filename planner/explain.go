@@ -87,7 +87,11 @@ func (s *Scan) tree(splits []string) string {
 		lines = append(lines, "columns: "+s.columns())
 	}
 	if s.plan != nil {
-		lines = append(lines, "reads: "+s.reads())
+		line := "reads: " + s.reads()
+		if s.aggregated() {
+			line += s.backwards()
+		}
+		lines = append(lines, line)
 	}
 	if len(s.order) > 0 {
 		keys := make([]string, len(s.order))
@@ -95,13 +99,7 @@ func (s *Scan) tree(splits []string) string {
 			keys[i] = k.String()
 		}
 		line := "order: " + strings.Join(keys, ", ")
-		if by, ok := s.newest(); ok {
-			line += ", read backwards from the end"
-			if by == scan.Timestamp {
-				line += ", trusted"
-			}
-		}
-		lines = append(lines, line)
+		lines = append(lines, line+s.backwards())
 	}
 	if s.limit >= 0 {
 		lines = append(lines, fmt.Sprintf("limit: %d", s.limit))
@@ -118,6 +116,19 @@ func (s *Scan) tree(splits []string) string {
 	_ = p.WriteNode("Scan(%s)", s.table.Name())
 	_ = p.WriteChildren(lines...)
 	return p.String()
+}
+
+// backwards says that the source begins at the end, if it does.
+func (s *Scan) backwards() string {
+	n, ok := s.newest()
+	switch {
+	case !ok:
+		return ""
+	case n.By == scan.Timestamp:
+		return ", read backwards from the end, trusted"
+	default:
+		return ", read backwards from the end"
+	}
 }
 
 func (s *Scan) columns() string {

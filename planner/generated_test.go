@@ -228,7 +228,7 @@ func randomQuery(rnd *rand.Rand) query {
 	switch rnd.IntN(4) {
 	case 0:
 		q.aggregate = append(some(3, func() string {
-			return pick("COUNT(*)", "COUNT(`key`)", "COUNT(`offset`)", "SUM(`offset`)", "SUM(length(`value`))", "AVG(`offset`)", "MIN(`offset`)", "MAX(`timestamp`)",
+			return pick("COUNT(*)", "COUNT(`key`)", "COUNT(`offset`)", "SUM(`offset`)", "SUM(length(`value`))", "AVG(`offset`)", "MIN(`offset`)", "MAX(`timestamp`)", "MAX(`offset`)",
 				"MIN(`key`)", "MAX(`value`)", "MAX(topic)", "SUM(`partition`) + COUNT(*)", "MIN(length(`key`))", "COUNT(`partition` = 1)", "SUM(`offset` + 1)", "COUNT(DISTINCT `key`)", "COUNT(DISTINCT {`value`:s})", "SUM({{`value`:n}?::DOUBLE})", "SUM({{`value`:n}?::DECIMAL(20,3)})", "SUM({{`value`:n}?::BIGINT})", "MIN({{`value`:n}?::INT})", "MAX({`value`:s})", "MAX({{`value`:n}?::DECIMAL(10,1)})", "AVG({{`value`:n}?::INT})", "COUNT({{`value`:n}?::TIMESTAMP})", "MAX(`key`) IS NULL")
 		}), "COUNT(*)")
 		if rnd.IntN(2) == 0 {

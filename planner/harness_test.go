@@ -220,7 +220,7 @@ func (s *recordSource) windows() [][]record {
 		}
 	}
 	if s.req.Extremes {
-		return [][]record{blurred(all)}
+		all = blurred(all)
 	}
 	if s.req.Newest == nil {
 		return [][]record{all}

@@ -59,16 +59,19 @@ func sortable(k kernel) bool {
 	}
 }
 
-// newest gives the field by which a reader may begin at the end, if the order of s is such.
-func (s *Scan) newest() (scan.Field, bool) {
-	if len(s.order) == 0 {
-		return 0, false
+// newest says what a reader that begins at the end must find: the first rows of an order by offset or timestamp, or the row that holds the MAX of one
+// of them. By timestamp it takes the user's word on their order.
+func (s *Scan) newest() (scan.Newest, bool) {
+	n := scan.Newest{Rows: s.limit + s.offset}
+	switch {
+	case len(s.order) > 0 && s.order[0].desc && s.order[0].plain:
+		n.By = s.order[0].field
+	case len(s.keys) == 0 && len(s.aggregates) == 1 && s.aggregates[0].isMax:
+		n = scan.Newest{By: s.aggregates[0].greatest, Rows: 1}
+	default:
+		return n, false
 	}
-	first := s.order[0]
-	if !first.desc || !first.plain {
-		return 0, false
-	}
-	return first.field, first.field == scan.Offset || first.field == scan.Timestamp && s.trusted
+	return n, n.By == scan.Offset || n.By == scan.Timestamp && s.trusted
 }
 
 // buildOrder adds the order to p.

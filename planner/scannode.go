@@ -188,8 +188,8 @@ func (s *Scan) finish(ctx *sql.Context) (*Scan, error) {
 	if c.limit >= 0 && len(c.order) == 0 {
 		c.request.Limit = c.limit + c.offset
 	}
-	if by, ok := c.newest(); ok {
-		c.request.Newest = &scan.Newest{By: by, Rows: c.limit + c.offset}
+	if n, ok := c.newest(); ok {
+		c.request.Newest = &n
 	}
 	c.request.Extremes = c.extremesOnly()
 	return c, nil

@@ -160,7 +160,7 @@ func randomKafkaQuery(h *testkit.History, rnd *rand.Rand) kafkaQuery {
 	}
 	switch rnd.IntN(5) {
 	case 0:
-		q.list = pick("COUNT(*)", "MIN(`offset`), MAX(`offset`), COUNT(*)", "MAX(`timestamp`)", "MAX(`timestamp`), MIN(`timestamp`)", "MAX(`offset`), COUNT(headers)")
+		q.list = pick("COUNT(*)", "MAX(`offset`)", "MAX(`offset`)", "MIN(`offset`), MAX(`offset`), COUNT(*)", "MAX(`timestamp`)", "MAX(`timestamp`), MIN(`timestamp`)", "MAX(`offset`), COUNT(headers)")
 	case 1:
 		key := pick("topic", "`partition`", "timestampType", "topic, `partition`", "`key`")
 		q.list = key + pick(", COUNT(*)", ", MAX(`offset`), MIN(`offset`)", ", MAX(`timestamp`), COUNT(*)")

@@ -7,21 +7,36 @@ import (
 	"millrace/internal/scan"
 )
 
-var _ scan.Keeper = (*topSink)(nil)
+var (
+	_ scan.Keeper = (*topSink)(nil)
+	_ scan.Keeper = (*aggregateSink)(nil)
+)
 
 // Kept implements scan.Keeper: the first key of the order is the field that a source reads backwards by.
 func (s *topSink) Kept(values []int64) []int64 {
 	key := keysOf(&s.kept, len(s.project.vectors))[0]
-	scale := int64(1)
-	if key.Type.Kind == column.Timestamp {
-		scale = 1000 // vectors hold microseconds, the field is in milliseconds
-	}
 	for i := range s.kept.N {
 		if key.IsNull(i) {
 			values = append(values, math.MinInt64)
 		} else {
-			values = append(values, key.Int[i]/scale)
+			values = append(values, keptValue(key.Type, key.Int[i]))
 		}
 	}
 	return values
+}
+
+// Kept implements scan.Keeper for a MAX without groups, which keeps one row.
+func (s *aggregateSink) Kept(values []int64) []int64 {
+	if acc, ok := s.accs[0].(*extremeInts); ok && acc.seen[0] {
+		values = append(values, keptValue(s.rows.plan.aggregates[0].Arg.Type(), acc.best[0]^acc.mask))
+	}
+	return values
+}
+
+// keptValue is x of a column of type t as a source has it: vectors hold microseconds, records milliseconds.
+func keptValue(t column.Type, x int64) int64 {
+	if t.Kind == column.Timestamp {
+		return x / 1000
+	}
+	return x
 }

@@ -33,7 +33,7 @@ func connect(t testing.TB, s *testServer) *raw {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = nc.Close() })
-	_ = nc.SetDeadline(time.Now().Add(20 * time.Second))
+	_ = nc.SetDeadline(time.Now().Add(2 * time.Minute))
 	r := &raw{t: t, nc: nc, reader: packetReader{src: nc, max: 1 << 30}}
 	k := cursor{b: r.read()}
 	if v := k.uint(1); v != 10 {

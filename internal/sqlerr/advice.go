@@ -54,6 +54,7 @@ var advice = map[*Kind]string{
 	KafkaBatchTooLarge:  "Raise `--memory-limit`, which bounds it, or read around the batch with a predicate on `offset`.",
 	KafkaFetchFailed:    "Look at the brokers; raise `kafka.default.api.timeout.ms` when failures of this length are to be sat out.",
 	KafkaOffsets:        "Name exactly the partitions that are read; -2 is the earliest offset, -1 the latest.",
+	StreamEndless:       "Bound the read by `max_read_time_seconds` or `max_num_records`, put a `LIMIT` inside, or leave `STREAM` out; docs/tails.md has examples.",
 	NoConnection:        "`SHOW CONNECTIONS` and `SHOW CREDENTIALS` list what you may use.",
 	ConnectionExists:    "Take another name, or `CREATE OR REPLACE`.",
 	KeyNeeded:           "Start the server with `--key-file`, or with MILLRACE_KEY in its environment.",

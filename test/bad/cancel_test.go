@@ -114,12 +114,13 @@ func TestKillReachesTheJoin(t *testing.T) {
 		before := metric(t, s, "millrace_scans_total")
 		done := background(db, context.Background(), fmt.Sprintf(
 			"SELECT count(*) FROM %s a, %[1]s b, %[1]s c WHERE length(concat(a.key, b.key, c.key)) = 0", call(b, "t")))
-		until(t, "two scans that ended", func() bool { return metric(t, s, "millrace_scans_total") >= before+2 })
+		until(t, "a scan that was kept", func() bool { return metric(t, s, "millrace_scans_total") > before })
 		begin := time.Now()
 		if _, err := admin.Exec(fmt.Sprintf("KILL QUERY %d", id)); err != nil {
 			t.Fatal(err)
 		}
 		wantError(t, <-done, 1317)
+		t.Logf("after %v", time.Since(begin))
 		if best = min(best, time.Since(begin)); best <= soon {
 			break
 		}

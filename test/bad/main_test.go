@@ -1,7 +1,9 @@
 package bad
 
 import (
+	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -11,7 +13,16 @@ import (
 	"millrace/test/script"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if dir := os.Getenv(crashDir); dir != "" {
+		if err := serveForCrash(dir); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // TestEntries runs the script of every entry that has one.
 func TestEntries(t *testing.T) {

@@ -16,7 +16,7 @@ func Nearest(name string, candidates []string) string {
 		if d := len(f) - len(plain); d >= distance || -d >= distance {
 			continue
 		}
-		if d := editDistance(plain, f); d < distance && d*2 <= len(plain) {
+		if d := editDistance(plain, f); d < distance && d*2 < len(plain) {
 			best, distance = c, d
 		}
 	}

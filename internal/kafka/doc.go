@@ -1,4 +1,4 @@
-// Package kafka reads bounded ranges of topics into column batches.
+// Package kafka reads ranges of topics into column batches, and follows topics.
 //
 // A consumer library is made for following a topic for ever; a query wants the opposite: exact ends, honest errors, every core busy, and only the
 // columns it asked for. So this package uses franz-go for connections, authentication and the encoding of requests, and does the rest itself:
@@ -20,6 +20,17 @@
 // A range [from, to) is finished when the position, known from batch headers, has reached to. Where compaction left no batch below to, the end is
 // proved by an error-free answer for this partition asked alone, not throttled, without bytes and with a bound (high watermark or last stable offset)
 // at or beyond to, twice. Never by time and never by the number of empty polls of several partitions.
+//
+// # Tails
+//
+// A read without an end (Cluster.Tail) follows its partitions from where they are. Tails share one long poll for each broker:
+//
+//	tail ─┐                    ┌─ fetcher of broker 1: one long poll, each partition once
+//	tail ─┼─ hub ──────────────┤
+//	tail ─┘  cluster, identity,└─ fetcher of broker 2
+//	         isolation level
+//
+// A tail that is behind reads what it has missed by a bounded scan and joins again; docs/adr/0006-multiplexed-tails.md says why.
 //
 // # Memory
 //

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -83,6 +82,26 @@ func (x *checkedTail) reaches(p, end int64, done <-chan struct{}) error {
 	return nil
 }
 
+// sees waits for n rows more.
+func (x *checkedTail) sees(n int, done <-chan struct{}) error {
+	count := func() int {
+		x.mu.Lock()
+		defer x.mu.Unlock()
+		return x.rows
+	}
+	timeout := time.After(30 * time.Second)
+	for want := count() + n; count() < want; {
+		select {
+		case <-x.seen:
+		case <-done:
+			return fmt.Errorf("the tail ended after %d rows, before %d", count(), want)
+		case <-timeout:
+			return fmt.Errorf("%d rows came, not %d", count(), want)
+		}
+	}
+	return nil
+}
+
 // TestTailsNeitherLoseNorRepeat has readers come and go, some fast and some slow, from ends and from the beginning, while producers write, leaders move
 // and the topic grows. Every reader sees the offsets of each partition without a gap; those that stay see all of them.
 func TestTailsNeitherLoseNorRepeat(t *testing.T) {
@@ -134,7 +153,6 @@ func randomTails(t *testing.T, seed uint64) {
 			spec.Start = kafka.Bound{Kind: kafka.AtEarliest}
 		}
 		if rnd.IntN(3) == 0 {
-			x.slow = runtime.Gosched
 			wait := time.Duration(rnd.IntN(3000)) * time.Microsecond
 			x.slow = func() { <-time.After(wait) } // a reader that takes its time
 		}
@@ -178,7 +196,10 @@ func randomTails(t *testing.T, seed uint64) {
 		case 5:
 			growTopic(t, b, "t", partitions.Add(1))
 		}
-		time.Sleep(time.Duration(rnd.IntN(40)) * time.Millisecond) // the histories differ by it; nothing waits for it
+		// The next step comes when the first reader has seen so many records more: the histories differ by it.
+		if err := stay[0].sees(rnd.IntN(200), stay[0].done); err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
 	}
 	stay = all
 	stopProducing()

@@ -1,12 +1,14 @@
 package script
 
 import (
+	"context"
 	"database/sql"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -109,19 +111,24 @@ func (s *script) prepared(d *datadriven.TestData, input string) string {
 
 // queryer is what read can ask for rows.
 type queryer interface {
-	Query(statement string, args ...any) (*sql.Rows, error)
+	QueryContext(ctx context.Context, statement string, args ...any) (*sql.Rows, error)
 }
 
 // preparedStatement asks a prepared statement.
 type preparedStatement struct{ *sql.Stmt }
 
-func (p preparedStatement) Query(_ string, args ...any) (*sql.Rows, error) {
-	return p.Stmt.Query(args...)
+func (p preparedStatement) QueryContext(ctx context.Context, _ string, args ...any) (*sql.Rows, error) {
+	return p.Stmt.QueryContext(ctx, args...)
 }
+
+// patience is how long a script waits for one statement: one that never ends fails by its name, not by the time-out of all tests.
+const patience = time.Minute
 
 // read runs a statement and renders all its results.
 func read(db queryer, statement string, types bool, args ...any) string {
-	rows, err := db.Query(statement, args...)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	rows, err := db.QueryContext(ctx, statement, args...)
 	if err != nil {
 		return failure(err) + "\n"
 	}

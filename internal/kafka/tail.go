@@ -112,8 +112,8 @@ type follow struct {
 	next int64
 	// earliest: the user asked for what the log holds, so retention that takes some of it away before anything was read is no loss.
 	earliest, begun bool
-	// atEnd: next was the end of the log a moment ago.
-	atEnd bool
+	// atEnd: next was the end of the log a moment ago. slow: the last subscription ended because its reader did not keep up.
+	atEnd, slow bool
 
 	// sub is the subscription, nil while there is none. Until live is set, its deliveries are held: a helper still reads what lies before.
 	sub  *subscription

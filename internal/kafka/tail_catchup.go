@@ -269,9 +269,15 @@ func (t *tail) scan(ctx context.Context, parts []located) error {
 		}
 	}
 	if len(p.extents) > 0 {
-		req := t.req
+		req, bytes := t.req, int32(catchUpBytes)
 		req.Ordered, req.Lanes, req.Newest = true, catchUpLanes, nil
+		if slices.ContainsFunc(parts, func(l located) bool { return l.slow }) {
+			req.Lanes, bytes = 1, slowBytes // whoever does not read waits with what was fetched
+		}
 		src := newSource(p, req)
+		if own := src.cfg.fetchBytes(); own == 0 || own > bytes {
+			src.cfg.FetchMaxBytes = bytes
+		}
 		err := src.Run(ctx, func(int) (scan.Sink, error) { return forward{t}, nil })
 		s := src.Stats()
 		t.records.Add(s.Records)
@@ -296,14 +302,19 @@ func (t *tail) scan(ctx context.Context, parts []located) error {
 		l := &parts[i]
 		if end := l.part.End(t.spec.Isolation); end > l.next {
 			t.passed.Add(end - l.next)
-			l.next, l.begun = end, true
+			l.next, l.begun, l.slow = end, true, false
 		}
 	}
 	return nil
 }
 
-// catchUpLanes is how many partitions catch up at once.
-const catchUpLanes = 2
+// catchUpLanes is how many partitions of a broker catch up at once, catchUpBytes how much each fetches at a time. A tail whose reader does not keep up
+// has one lane and slowBytes: there may be many, and they may stay so.
+const (
+	catchUpLanes = 2
+	catchUpBytes = 2 << 20
+	slowBytes    = 256 << 10
+)
 
 // forward hands the batches of a scan to the goroutine that owns the tail, and waits until they are pushed.
 type forward struct{ *tail }

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -197,7 +198,7 @@ func randomTails(t *testing.T, seed uint64) {
 			growTopic(t, b, "t", partitions.Add(1))
 		}
 		// The next step comes when the first reader has seen so many records more: the histories differ by it.
-		if err := stay[0].sees(rnd.IntN(200), stay[0].done); err != nil {
+		if err := stay[0].sees(rnd.IntN(1000), stay[0].done); err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
 	}
@@ -388,5 +389,64 @@ func TestATailEndsWithItsPool(t *testing.T) {
 	pool.Close()
 	if err := x.ends(); !sqlerr.HasKind(err, sqlerr.ServerGone) {
 		t.Errorf("got %v", err)
+	}
+}
+
+// TestATruncatedLogIsLoss has the broker say that the log ends before what was read, as after an unclean election.
+func TestATruncatedLogIsLoss(t *testing.T) {
+	for _, fail := range []bool{true, false} {
+		t.Run(fmt.Sprintf("failOnDataLoss %v", fail), func(t *testing.T) {
+			b := testkit.StartBroker(t, kfake.SeedTopics(1, "t"))
+			numbered(t, b, "t", 100, 10)
+			c := cluster(t, b, func(cfg *kafka.Config) { cfg.FetchRetryTimeout = 200 * time.Millisecond })
+			spec := latest("t")
+			spec.FailOnDataLoss = fail
+			x := follow(t, c, spec, scan.Offset)
+			testkit.Produce(t, b.Client(t, kgo.DefaultProduceTopic("t")), value(0, "x"))
+			x.next(1)
+			// From here on the log ends at offset 60, and a fetch at 101 is out of range, once.
+			b.ControlKey(int16(kmsg.ListOffsets), func(kreq kmsg.Request) (kmsg.Response, error, bool) {
+				b.KeepControl()
+				req := kreq.(*kmsg.ListOffsetsRequest)
+				resp := req.ResponseKind().(*kmsg.ListOffsetsResponse)
+				for _, rt := range req.Topics {
+					st := kmsg.NewListOffsetsResponseTopic()
+					st.Topic = rt.Topic
+					for _, rp := range rt.Partitions {
+						sp := kmsg.NewListOffsetsResponseTopicPartition()
+						sp.Partition = rp.Partition
+						if rp.Timestamp == -1 {
+							sp.Offset = 60
+						}
+						st.Partitions = append(st.Partitions, sp)
+					}
+					resp.Topics = append(resp.Topics, st)
+				}
+				return resp, nil, true
+			})
+			b.ControlKey(int16(kmsg.Fetch), func(kreq kmsg.Request) (kmsg.Response, error, bool) {
+				req := kreq.(*kmsg.FetchRequest)
+				resp := req.ResponseKind().(*kmsg.FetchResponse)
+				st := kmsg.NewFetchResponseTopic()
+				st.Topic, st.TopicID = req.Topics[0].Topic, req.Topics[0].TopicID
+				sp := kmsg.NewFetchResponseTopicPartition()
+				sp.ErrorCode = kerr.OffsetOutOfRange.Code
+				st.Partitions = append(st.Partitions, sp)
+				resp.Topics = append(resp.Topics, st)
+				return resp, nil, true
+			})
+			if fail {
+				if err := x.ends(); !sqlerr.HasKind(err, sqlerr.KafkaDataLoss) {
+					t.Errorf("got %v", err)
+				}
+				return
+			}
+			if got := x.next(1); got[0][0] != int64(60) {
+				t.Errorf("got %v", got)
+			}
+			if w := x.src.Warnings(); len(w) != 1 {
+				t.Errorf("warnings %q", w)
+			}
+		})
 	}
 }

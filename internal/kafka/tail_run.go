@@ -169,8 +169,8 @@ func (t *tail) deliver(ctx context.Context, d delivery, behind []*follow) ([]*fo
 // ended notes the end of a partition's subscription.
 func (f *follow) ended(cause error) {
 	f.sub = nil
-	if cause == nil {
-		return // too slow: nothing is wrong
+	if f.slow = cause == nil; f.slow {
+		return // nothing is wrong
 	}
 	if time.Since(f.joined) > lasting || f.failing == 0 {
 		f.failing, f.since, f.wait = 0, time.Now(), newBackoff()

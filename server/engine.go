@@ -59,7 +59,7 @@ var quietEngine = sync.OnceFunc(func() {
 var engines sync.Mutex
 
 // newEngine makes an engine. functions are asked for what to add once there is an engine that they can report to.
-func newEngine(c *catalog.Catalog, functions func(*engine) functionSet, log *slog.Logger, m *metrics) (*engine, error) {
+func newEngine(c *catalog.Catalog, functions func(*engine) functionSet, scans planner.Options, log *slog.Logger, m *metrics) (*engine, error) {
 	engines.Lock()
 	defer engines.Unlock()
 	quietEngine()
@@ -74,7 +74,7 @@ func newEngine(c *catalog.Catalog, functions func(*engine) functionSet, log *slo
 	p.register(nil, planner.Functions())
 	p.register(nil, fileFunctions())
 	a := analyzer.NewBuilder(p).AddOverrides(sql.EngineOverrides{Builder: sql.BuilderOverrides{Parser: parser{}}}).Build()
-	planner.Install(a)
+	planner.InstallWith(a, scans)
 	e.Engine = sqle.New(a, nil)
 	installCheapContexts()
 	a.Catalog.InfoSchema = newInfoSchema(e, a.Catalog.InfoSchema)

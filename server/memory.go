@@ -8,6 +8,8 @@ import (
 	"runtime/debug"
 	"strconv"
 	"strings"
+
+	"millrace/planner"
 )
 
 // parseMemory reads --memory-limit: a share of the machine (50%) or an amount (4GiB, 512MB, bytes). It gives bytes.
@@ -72,4 +74,10 @@ func collectLate(limit int64) {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(garbageShare)
 	}
+}
+
+// scanBudgets are the parts of the memory limit that one scan may hold: a quarter for groups and sorted rows, and up to 64 MiB for rows that a
+// statement reads again and again.
+func scanBudgets(limit int64) planner.Options {
+	return planner.Options{MemoryBytes: limit / 4, KeepBytes: min(64<<20, limit/16)}
 }

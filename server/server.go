@@ -62,7 +62,7 @@ func New(cfg Config) (_ *Server, err error) {
 	}
 	s.pool = kafka.NewPool(kafka.PoolOptions{})
 	add := func(e *engine) functionSet { return functionsOf(e, cfg, hosts, s.pool) }
-	if s.engine, err = newEngine(s.catalog, add, cfg.Log, s.metrics); err != nil {
+	if s.engine, err = newEngine(s.catalog, add, scanBudgets(cfg.memory), cfg.Log, s.metrics); err != nil {
 		return nil, err
 	}
 	s.engine.connections = &connections{

@@ -44,6 +44,9 @@ func (r *Rows) newTopSink() *topSink {
 	return s
 }
 
+// pruneBytes is when rows that are wide are sorted although they are few.
+const pruneBytes = 1 << 20
+
 // Push implements scan.Sink.
 func (s *topSink) Push(_ context.Context, b *column.Batch) (err error) {
 	defer recovered(&err)
@@ -81,7 +84,7 @@ func (s *topSink) add(b *column.Batch, sel []int32) *rowError {
 	for k, v := range s.keys.vectors {
 		s.kept.Cols[len(s.project.vectors)+k].AppendFrom(v, sel, n)
 	}
-	if s.kept.N += n; s.kept.N/2 >= s.want && s.kept.N >= 1024 {
+	if s.kept.N += n; s.kept.N/2 >= s.want && (s.kept.N >= 1024 || s.kept.Bytes() >= pruneBytes) {
 		s.prune()
 	}
 	return nil

@@ -71,7 +71,7 @@ func (s *Scan) newest() (scan.Newest, bool) {
 	default:
 		return n, false
 	}
-	return n, n.By == scan.Offset || n.By == scan.Timestamp && s.trusted
+	return n, !s.live && (n.By == scan.Offset || n.By == scan.Timestamp && s.trusted)
 }
 
 // buildOrder adds the order to p.

@@ -92,6 +92,7 @@ func (it *rowIter) next(ctx *sql.Context) (*column.Batch, error) {
 	if it.failed != nil {
 		return nil, it.failed
 	}
+	callBetweenBatches(ctx)
 	b, err := it.rows.Next(ctx)
 	if err == nil {
 		return b, nil

@@ -47,9 +47,10 @@ type Scan struct {
 	// What follows is fixed by finish. about is what EXPLAIN says of the table's arguments.
 	about   []string
 	request scan.Request
-	// trusted is set when the user has asserted how far records are out of the order of their timestamps.
-	trusted bool
-	plan    *ops.Plan
+	// trusted is set when the user has asserted how far records are out of the order of their timestamps. live is set when the read follows the
+	// topics: then it has no end to begin at.
+	trusted, live bool
+	plan          *ops.Plan
 	// from says which column of the plan's batches each output is, -1 for one that is unneeded.
 	from []int
 }
@@ -152,8 +153,9 @@ func (s *Scan) bounded() bool { return s.limit >= 0 || s.offset > 0 }
 func (s *Scan) finish(ctx *sql.Context) (*Scan, error) {
 	c := s.copy()
 	c.about = c.table.Describe(ctx)
+	c.live = live(ctx, c.table)
 	if t, ok := c.table.(TimeOrdered); ok {
-		c.trusted = t.TimeOrdered(ctx)
+		c.trusted = t.TimeOrdered(ctx) && !c.live
 	}
 	in := new(inputs)
 	p := ops.Pipeline{Limit: c.limit, Offset: c.offset}

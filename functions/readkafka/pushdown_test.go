@@ -79,6 +79,8 @@ func TestExplainSaysWhatIsTrusted(t *testing.T) {
 		{"'failOnDataLoss', 'true'", "ORDER BY `timestamp` DESC LIMIT 3", "order: read_kafka.timestamp DESC", "backwards"},
 		{"'failOnDataLoss', 'true'", "ORDER BY `offset` DESC LIMIT 3", "DESC, read backwards from the end", "trusted"},
 		{"'timestampSkew', '1s'", "ORDER BY `timestamp` LIMIT 3", "order: read_kafka.timestamp", "backwards"},
+		// A live read has no end to begin at.
+		{"'#stream', 1, 'maxReadTimeSeconds', '1'", "ORDER BY `offset` DESC LIMIT 3", "order: read_kafka.offset DESC", "backwards"},
 	} {
 		got := s.explain("SELECT `value` FROM $('subscribe', 'events', " + c.args + ") " + c.query)
 		if !strings.Contains(got, c.want) || c.not != "" && strings.Contains(got, c.not) {

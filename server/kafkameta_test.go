@@ -75,7 +75,7 @@ func TestConsumerGroupsShowTheirLag(t *testing.T) {
 			"Stable|classic|1|orders|1|0|reader-of-orders|1|1")
 	want(t, db, "SELECT DISTINCT group_id FROM "+call+") ORDER BY group_id", "group_id\narchive\nbilling\nlate")
 	want(t, db, "SELECT count(*) FROM "+call+", groupId => 'nobody')", "count(*)\n0")
-	warned(t, db, "nobody: no such consumer group")
+	wantWarning(t, db, "nobody: no such consumer group")
 }
 
 func TestConsumerGroupsOfTheNewerProtocol(t *testing.T) {
@@ -92,8 +92,8 @@ func TestConsumerGroupsOfTheNewerProtocol(t *testing.T) {
 	}
 }
 
-// warned checks that the statement before left a warning.
-func warned(t *testing.T, db *sql.DB, text string) {
+// wantWarning checks that the statement before left a warning.
+func wantWarning(t *testing.T, db *sql.DB, text string) {
 	t.Helper()
 	want(t, db, "SHOW WARNINGS", "Level|Code|Message\nWarning|1105|"+text)
 }

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/dolthub/go-mysql-server/sql"
 	"github.com/dolthub/go-mysql-server/sql/mysql_db"
@@ -28,6 +29,8 @@ type connections struct {
 	users    *mysql_db.MySQLDb
 	secrets  *secrets
 	filesDir string
+	// changing is held by the statements that change names, so that two of them on one name do not mix their grants.
+	changing sync.Mutex
 }
 
 // connectionName is what names of connections, credentials and scopes of secrets look like.
@@ -85,6 +88,8 @@ func (n *connections) create(ctx *sql.Context, st dialect.CreateConnection) erro
 	if err != nil {
 		return err
 	}
+	n.changing.Lock()
+	defer n.changing.Unlock()
 	_, existed := n.catalog.Named(kind, st.Name)
 	switch {
 	case existed && st.IfNotExists:
@@ -99,9 +104,6 @@ func (n *connections) create(ctx *sql.Context, st dialect.CreateConnection) erro
 		}
 	}
 	return n.catalog.Update(func(s *catalog.State) error {
-		if _, exists := s.Named(kind)[strings.ToLower(st.Name)]; exists && !st.Replace {
-			return sqlerr.New(sqlerr.ConnectionExists, "%s '%s' exists", kind, st.Name)
-		}
 		s.SetNamed(kind, made)
 		return nil
 	})
@@ -197,6 +199,8 @@ func (n *connections) drop(ctx *sql.Context, st dialect.DropConnection) error {
 	if err := n.administer(ctx, kind); err != nil {
 		return err
 	}
+	n.changing.Lock()
+	defer n.changing.Unlock()
 	if _, ok := n.catalog.Named(kind, st.Name); !ok {
 		if st.IfExists {
 			ctx.Warn(int(sqlerr.NoConnection.Errno), "%s '%s' does not exist", kind, st.Name)
@@ -219,24 +223,34 @@ func (n *connections) forget(ctx *sql.Context, kind catalog.Kind, name string, g
 	privilege := readkafka.UsagePrivilege(string(kind), name)
 	ed := n.users.Editor()
 	defer ed.Close()
-	changed := false
+	before := map[*mysql_db.User]mysql_db.PrivilegeSet{}
+	change := func(u *mysql_db.User, do func(mysql_db.PrivilegeSet)) {
+		if _, twice := before[u]; !twice {
+			before[u] = u.PrivilegeSet.Copy()
+		}
+		do(u.PrivilegeSet)
+	}
 	ed.VisitUsers(func(u *mysql_db.User) {
 		if u.PrivilegeSet.HasDynamic(privilege) {
-			u.PrivilegeSet.RemoveGlobalDynamic(privilege)
-			changed = true
+			change(u, func(p mysql_db.PrivilegeSet) { p.RemoveGlobalDynamic(privilege) })
 		}
 	})
 	if give {
 		client := ctx.Session.Client()
 		if u := n.users.GetUser(ed, client.User, client.Address, false); u != nil {
-			u.PrivilegeSet.AddGlobalDynamic(true, privilege)
-			changed = true
+			change(u, func(p mysql_db.PrivilegeSet) { p.AddGlobalDynamic(true, privilege) })
 		}
 	}
-	if !changed {
+	if len(before) == 0 {
 		return nil
 	}
-	return n.users.Persist(ctx, ed)
+	if err := n.users.Persist(ctx, ed); err != nil {
+		for u, privileges := range before {
+			u.PrivilegeSet = privileges
+		}
+		return err
+	}
+	return nil
 }
 
 // missing is the error for a name that does not exist; only those who may see the others are helped to the right one.

@@ -330,3 +330,46 @@ func TestNothingShowsWhatAConnectionHolds(t *testing.T) {
 		t.Error("the catalog shows the brokers")
 	}
 }
+
+func TestConnectionsByPreparedStatements(t *testing.T) {
+	db := start(t).root(t)
+	for _, statement := range []string{"CREATE CONNECTION c OPTIONS (bootstrapServers 'k:9092')", "GRANT USAGE ON CONNECTION c TO root@localhost", "DROP CONNECTION IF EXISTS other"} {
+		st, err := db.Prepare(statement)
+		if err != nil {
+			t.Fatalf("%s: %v", statement, err)
+		}
+		if _, err := st.Exec(); err != nil {
+			t.Errorf("%s: %v", statement, err)
+		}
+		if err := st.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	for statement, want := range map[string]string{"SHOW CONNECTIONS": "c", "DESCRIBE CONNECTION c": "bootstrapServers"} {
+		st, err := db.Prepare(statement)
+		if err != nil {
+			t.Fatalf("%s: %v", statement, err)
+		}
+		rs, err := st.Query()
+		if err != nil {
+			t.Fatalf("%s: %v", statement, err)
+		}
+		columns, err := rs.Columns()
+		if err != nil || !rs.Next() {
+			t.Fatalf("%s: no row: %v %v", statement, err, rs.Err())
+		}
+		values := make([]any, len(columns))
+		for i := range values {
+			values[i] = new(string)
+		}
+		if err := rs.Scan(values...); err != nil || *values[0].(*string) != want {
+			t.Errorf("%s: %v %v", statement, err, values)
+		}
+		if err := rs.Close(); err != nil {
+			t.Error(err)
+		}
+		if err := st.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}

@@ -84,7 +84,7 @@ var scansSchema = columnsIn("kafka_scans",
 	&sql.Column{Name: "splits_done", Type: types.Int64},
 	&sql.Column{Name: "offsets", Type: types.Int64},
 	&sql.Column{Name: "offsets_done", Type: types.Int64},
-	&sql.Column{Name: "percent", Type: types.Float64},
+	&sql.Column{Name: "percent", Type: types.Float64, Nullable: true},
 	&sql.Column{Name: "records", Type: types.Int64},
 	&sql.Column{Name: "bytes_fetched", Type: types.Int64},
 	&sql.Column{Name: "bytes_decoded", Type: types.Int64},
@@ -105,7 +105,10 @@ func (e *engine) scanRows(ctx *sql.Context) []sql.Row {
 	rows := make([]sql.Row, len(scans))
 	for i, r := range scans {
 		s, until := r.stats, r.finished
-		var finished, failed any
+		var finished, failed, share any
+		if !r.endless {
+			share = percent(s.OffsetsDone, s.Offsets)
+		}
 		if until.IsZero() {
 			until = time.Now()
 		} else {
@@ -115,7 +118,7 @@ func (e *engine) scanRows(ctx *sql.Context) []sql.Row {
 			failed = r.err
 		}
 		rows[i] = sql.Row{r.id, uint64(r.connection), r.statement, r.user, r.topics, string(r.state), r.started.UTC(), finished, s.Splits, s.SplitsDone, s.Offsets, s.OffsetsDone,
-			percent(s.OffsetsDone, s.Offsets), s.Records, s.BytesFetched, s.BytesDecoded, s.Batches, s.BatchesSkipped, s.BatchesCounted, s.Requests, s.Retries,
+			share, s.Records, s.BytesFetched, s.BytesDecoded, s.Batches, s.BatchesSkipped, s.BatchesCounted, s.Requests, s.Retries,
 			rate(s.BytesFetched, until.Sub(r.started)) / 1e6, s.MemoryBytes, failed}
 	}
 	return rows

@@ -2,6 +2,7 @@ package server
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -10,6 +11,8 @@ import (
 type Progress struct {
 	// Running is the number of scans that have not ended.
 	Running int
+	// Endless is set when one of them follows its topics and has no end.
+	Endless bool
 	// Records were delivered, Bytes came over the network.
 	Records, Bytes int64
 	// Offsets is how many offsets the scans have to pass, OffsetsDone how many of them they have. A statement may open more scans later.
@@ -38,9 +41,9 @@ func rate(bytes int64, over time.Duration) float64 {
 	return float64(bytes) / over.Seconds()
 }
 
-// Left estimates the time to the end; known is false while nothing has been read.
+// Left estimates the time to the end; known is false while nothing has been read, and when there is no end.
 func (p Progress) Left() (left time.Duration, known bool) {
-	if p.OffsetsDone <= 0 {
+	if p.OffsetsDone <= 0 || p.Endless {
 		return 0, false
 	}
 	rest := float64(max(p.Offsets-p.OffsetsDone, 0)) / float64(p.OffsetsDone)
@@ -49,7 +52,10 @@ func (p Progress) Left() (left time.Duration, known bool) {
 
 // String is what SHOW PROCESSLIST and the progress bar show: 45.0 %, 540000 records, 12.3 MB/s, 8s left.
 func (p Progress) String() string {
-	parts := []string{fmt.Sprintf("%.1f %%", p.Percent()), fmt.Sprintf("%d records", p.Records), fmt.Sprintf("%.1f MB/s", p.Rate()/1e6)}
+	parts := []string{fmt.Sprintf("%d records", p.Records), fmt.Sprintf("%.1f MB/s", p.Rate()/1e6)}
+	if !p.Endless {
+		parts = slices.Insert(parts, 0, fmt.Sprintf("%.1f %%", p.Percent()))
+	}
 	if left, known := p.Left(); known {
 		if left < 10*time.Second {
 			left = left.Round(100 * time.Millisecond)
@@ -68,6 +74,7 @@ func progressOf(scans []scanRecord, now time.Time) Progress {
 	for _, r := range scans {
 		if r.finished.IsZero() {
 			p.Running++
+			p.Endless = p.Endless || r.endless
 		}
 		p.Records += r.stats.Records
 		p.Bytes += r.stats.BytesFetched

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -34,7 +35,9 @@ type scanRecord struct {
 	statement  uint64
 	user       string
 	// topics are the names of those that it reads, with commas between them.
-	topics   string
+	topics string
+	// endless is set for a STREAM: there is no end to measure progress by.
+	endless  bool
 	state    scanState
 	started  time.Time
 	finished time.Time // zero while it runs
@@ -70,6 +73,7 @@ func (e *engine) observe(ctx *sql.Context, src scan.Source) scan.Source {
 	e.metrics.scans.running.Inc()
 	o := &observed{Source: src, engine: e, statement: ctx.Context, record: scanRecord{
 		connection: ctx.Session.ID(), statement: ctx.Pid(), user: ctx.Session.Client().User, topics: topicsOf(src.Splits()), state: scanPlanned, started: time.Now(),
+		endless: slices.ContainsFunc(src.Splits(), func(s scan.Split) bool { return s.Range.To == math.MaxInt64 }),
 	}}
 	l := &e.scans
 	l.mu.Lock()

@@ -115,6 +115,22 @@ func TestScansSayHowTheyEnded(t *testing.T) {
 	// EXISTS leaves at the first row.
 	want(t, root, "SELECT count(*) FROM two WHERE EXISTS (SELECT 1 FROM "+call+" r WHERE r.offset >= two.id)", "count(*)\n2")
 
+	// A STREAM has no end to measure progress by.
+	follow, leave := context.WithCancel(t.Context())
+	left := make(chan error, 1)
+	go func() {
+		_, err := root.ExecContext(follow, "SELECT value FROM STREAM "+call)
+		left <- err
+	}()
+	const percents = "SELECT state, percent FROM information_schema.kafka_scans ORDER BY scan_id DESC LIMIT 1"
+	eventually(t, root, percents, func(got string) bool { return got == "state|percent\nrunning|NULL" })
+	eventually(t, root, "SELECT state FROM information_schema.processlist WHERE info LIKE '%STREAM%' AND info NOT LIKE '%processlist%'", func(got string) bool {
+		return strings.HasPrefix(got, "STATE\nreading: 0 records") || strings.HasPrefix(got, "state\nreading: 0 records")
+	})
+	leave()
+	<-left
+	eventually(t, root, percents, func(got string) bool { return got == "state|percent\ncancelled|NULL" })
+
 	held(t, b)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
@@ -165,6 +181,9 @@ func TestProgressAddsUpTheScansOfAStatement(t *testing.T) {
 	}
 	if got, want := (Progress{Offsets: 10, Elapsed: time.Second}).String(), "0.0 %, 0 records, 0.0 MB/s"; got != want {
 		t.Errorf("nothing read: %q, want %q", got, want)
+	}
+	if got, want := (Progress{Endless: true, Offsets: 5, OffsetsDone: 5, Records: 5, Elapsed: time.Second}).String(), "5 records, 0.0 MB/s"; got != want {
+		t.Errorf("without an end: %q, want %q", got, want)
 	}
 	if got := (Progress{}).Percent(); got != 100 {
 		t.Errorf("nothing to read: %v %%", got)

@@ -88,6 +88,9 @@ func (b *progressBar) erase() {
 
 // barLine is the bar, short enough for a terminal of 80 columns.
 func barLine(p server.Progress) string {
+	if p.Endless {
+		return p.String()
+	}
 	filled := int(p.Percent() / 100 * progressWidth)
 	line := fmt.Sprintf("[%s%s] %s", strings.Repeat("#", filled), strings.Repeat(".", progressWidth-filled), p)
 	const most = 79

@@ -48,6 +48,7 @@ func (x *session) run(ctx context.Context, st *statement, values map[string]sqlp
 	}
 	pid = c.Pid()
 	defer x.engine.ProcessList.EndQuery(c)
+	defer x.boundWarnings(c)
 	return x.explainDenial(c, st, fault(c, x.answer(c, st, values, r)))
 }
 
@@ -112,6 +113,9 @@ func (x *session) answer(c *sql.Context, st *statement, values map[string]sqlpar
 	if show, ok := st.ast.(*sqlparser.Show); ok && strings.EqualFold(show.Type, "processlist") {
 		return x.showProcesses(c, show, r)
 	}
+	if show, ok := st.ast.(*sqlparser.Show); ok && isShowWarnings(show) && show.CountStar {
+		return x.countWarnings(c, r)
+	}
 	if r, ok := r.(interface{ ReturnsRows() error }); ok && onlyReads(st.ast) {
 		// The plan of a scan asks brokers, which may take its time.
 		if err := r.ReturnsRows(); err != nil {
@@ -151,6 +155,7 @@ func onlyReads(ast sqlparser.Statement) bool {
 // execute hands a statement to the engine. The engine looks placeholders up by the statement's text in the session, where it is put for
 // this call only: other statements may have the same text.
 func (x *session) execute(c *sql.Context, st *statement, values map[string]sqlparser.Expr) (sql.Schema, sql.RowIter, error) {
+	x.startWarnings(c, st.ast)
 	if values != nil {
 		x.sql.PrepareQuery(st.text, st.ast)
 		defer x.sql.UnprepareQuery(st.text)

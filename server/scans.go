@@ -36,7 +36,7 @@ var scanVariables = map[string]func(scan.Stats) int64{
 
 // sessionValue gives a value that is the session's own and no variable of the engine.
 func (x *session) sessionValue(name string) *sqlparser.SQLVal {
-	n := int64(x.sql.WarningCount())
+	n := x.warningCount()
 	if value, ok := scanVariables[name]; ok {
 		x.scanned.mu.Lock()
 		n = value(x.scanned.total)

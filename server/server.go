@@ -16,6 +16,7 @@ import (
 
 	"millrace/internal/catalog"
 	"millrace/internal/kafka"
+	"millrace/planner"
 	"millrace/server/http"
 	"millrace/server/wire"
 )
@@ -292,6 +293,11 @@ func (s *Server) Query(ctx context.Context, text string, out Sink) error {
 		}
 		for _, w := range slices.Backward(x.sql.Warnings()) { // the latest comes first
 			if err := out.Warning(w.Code, w.Message); err != nil {
+				return err
+			}
+		}
+		if x.warned.dropped > 0 {
+			if err := out.Warning(planner.WarningCode, fmt.Sprintf("%d more warnings, which @@max_error_count does not keep", x.warned.dropped)); err != nil {
 				return err
 			}
 		}

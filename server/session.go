@@ -12,6 +12,7 @@ import (
 	"github.com/dolthub/go-mysql-server/sql/plan"
 
 	"millrace/internal/column"
+	"millrace/planner"
 	"millrace/server/dialect"
 	"millrace/server/wire"
 )
@@ -41,6 +42,7 @@ type session struct {
 	sql    *memory.Session
 	// scanned is what the last statement that read a topic has read.
 	scanned lastScan
+	warned  warned
 }
 
 // open makes a session; its user must have been authenticated.
@@ -71,11 +73,12 @@ func (x *session) fresh(db string) {
 	base := fullVariables(func() *sql.BaseSession { return sql.NewBaseSessionWithClientServer("millrace", x.client, x.id) })
 	x.sql = memory.NewSession(base, stored{x.engine.provider}).SetGlobals(map[string]any{})
 	x.sql.SetCurrentDatabase(db)
+	x.warned = warned{}
 	x.engine.ProcessList.ConnectionReady(x.sql)
 }
 
 func (x *session) context(ctx context.Context, shown string) *sql.Context {
-	return x.engine.context(ctx, x.sql, shown)
+	return x.engine.context(planner.WithBetweenBatches(ctx, x.boundWarnings), x.sql, shown)
 }
 
 // release gives back locks; the session is ending or starts afresh.
@@ -117,7 +120,7 @@ func (x *session) state() (status, warnings uint16, db string) {
 			status |= wire.StatusNoBackslashEscapes
 		}
 	}
-	return status, x.sql.WarningCount(), x.sql.GetCurrentDatabase()
+	return status, x.sentWarningCount(), x.sql.GetCurrentDatabase()
 }
 
 // use makes a database the current one.

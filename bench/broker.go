@@ -5,6 +5,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"net"
 
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -18,6 +19,7 @@ func runBroker(ctx context.Context, args []string) error {
 	dir := fs.String("dir", "", "data directory")
 	synthetic := fs.Bool("synthetic", false, "serve a canned batch; the name of a topic after its last '-' is its number of records")
 	partitions := fs.Int("partitions", 8, "partitions of synthetic topics")
+	rate := fs.Int("rate", 0, "bytes a second that a connection may carry to the client, 0 for any number")
 	if err := fs.Parse(args); err != nil {
 		return err
 	}
@@ -29,6 +31,12 @@ func runBroker(ctx context.Context, args []string) error {
 		opts = append(opts, kfake.DataDir(*dir))
 	default:
 		return errors.New("broker: -dir or -synthetic")
+	}
+	if *rate > 0 {
+		opts = append(opts, kfake.ListenFn(func(network, address string) (net.Listener, error) {
+			l, err := net.Listen(network, address)
+			return cappedListener{l, *rate}, err
+		}))
 	}
 	c, err := kfake.NewCluster(opts...)
 	if err != nil {

@@ -57,13 +57,17 @@ func runFill(ctx context.Context, args []string) error {
 
 // fill produces n events into 8 partitions of a new topic.
 func fill(ctx context.Context, broker, topic, compression string, n int) error {
+	return fillPartitions(ctx, broker, topic, compression, n, 8)
+}
+
+func fillPartitions(ctx context.Context, broker, topic, compression string, n int, partitions int32) error {
 	cl, err := kgo.NewClient(kgo.SeedBrokers(broker), kgo.ProducerBatchCompression(codec(compression)), kgo.ProducerLinger(5*time.Millisecond),
 		kgo.ProducerBatchMaxBytes(1_000_000), kgo.MaxBufferedRecords(200_000), kgo.DefaultProduceTopic(topic), kgo.RecordPartitioner(kgo.RoundRobinPartitioner()))
 	if err != nil {
 		return err
 	}
 	defer cl.Close()
-	if _, err := kadm.NewClient(cl).CreateTopic(ctx, 8, 1, nil, topic); err != nil {
+	if _, err := kadm.NewClient(cl).CreateTopic(ctx, partitions, 1, nil, topic); err != nil {
 		return fmt.Errorf("create %s: %w", topic, err)
 	}
 	var once sync.Once

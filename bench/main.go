@@ -67,7 +67,7 @@ func run(ctx context.Context, args []string) error {
 		}
 	}
 	r := newReport(&c)
-	for _, m := range []func(context.Context, *config, *report) error{measureScans, measureLimit} {
+	for _, m := range []func(context.Context, *config, *report) error{measureScans, measureLimit, measureLanes, measureTopics, measureMemory} {
 		if err := m(ctx, &c, r); err != nil {
 			return err
 		}

@@ -73,6 +73,7 @@ type server struct {
 	cmd *exec.Cmd
 	db  *sql.DB
 	dir string
+	dsn string
 }
 
 func startServer(ctx context.Context, binary string, args ...string) (*server, error) {
@@ -81,7 +82,7 @@ func startServer(ctx context.Context, binary string, args ...string) (*server, e
 		return nil, err
 	}
 	s := &server{dir: dir}
-	s.cmd = exec.CommandContext(ctx, binary, append([]string{"serve", "--listen", "127.0.0.1:0", "--http", "", "--data-dir", dir, "--log-level", "warn"}, args...)...)
+	s.cmd = exec.CommandContext(ctx, binary, append([]string{"serve", "--listen", "127.0.0.1:0", "--http", "", "--data-dir", dir, "--log-level", "error"}, args...)...)
 	s.cmd.Stderr = os.Stderr
 	out, err := s.cmd.StdoutPipe()
 	if err != nil {
@@ -103,7 +104,8 @@ func startServer(ctx context.Context, binary string, args ...string) (*server, e
 	if err := json.Unmarshal(b, &ports); err != nil {
 		return nil, err
 	}
-	if s.db, err = sql.Open("mysql", "root@tcp("+ports.MySQL+")/main"); err != nil {
+	s.dsn = "root@tcp(" + ports.MySQL + ")/main"
+	if s.db, err = sql.Open("mysql", s.dsn); err != nil {
 		return nil, err
 	}
 	s.db.SetMaxOpenConns(1)
@@ -179,13 +181,17 @@ func (s *server) resetPeak() {
 	_ = os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", s.cmd.Process.Pid), []byte("5"), 0) // not there on other systems: peak stays that of the process
 }
 
-func (s *server) peak() float64 {
+func (s *server) peak() float64     { return s.status("VmHWM:") }
+func (s *server) resident() float64 { return s.status("VmRSS:") }
+
+// status is a line of /proc/PID/status that counts kB, in MiB.
+func (s *server) status(name string) float64 {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.cmd.Process.Pid))
 	if err != nil {
 		return 0
 	}
 	for line := range strings.SplitSeq(string(b), "\n") {
-		if v, ok := strings.CutPrefix(line, "VmHWM:"); ok {
+		if v, ok := strings.CutPrefix(line, name); ok {
 			kb, _ := strconv.ParseFloat(strings.Fields(v)[0], 64)
 			return kb / 1024
 		}

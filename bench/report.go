@@ -24,10 +24,12 @@ type measurement struct {
 	// Either says that one of Bar and MaxWall is enough.
 	Either bool `json:"either,omitempty"`
 	// Bytes is how much was fetched and MaxBytes the most that may be, 0 for no bound.
-	Bytes    int64   `json:"bytes,omitempty"`
-	MaxBytes int64   `json:"max_bytes,omitempty"`
-	Base     []usage `json:"base"`
-	Own      []usage `json:"own"`
+	Bytes    int64 `json:"bytes,omitempty"`
+	MaxBytes int64 `json:"max_bytes,omitempty"`
+	// MaxRSS is the most resident memory, in MiB, 0 for no bound.
+	MaxRSS float64 `json:"max_rss,omitempty"`
+	Base   []usage `json:"base"`
+	Own    []usage `json:"own"`
 }
 
 func (m *measurement) add(base, own usage) {
@@ -57,6 +59,9 @@ func median(of []usage, f func(usage) float64) float64 {
 func (m *measurement) met() bool {
 	rs := m.ratios()
 	if m.MaxBytes > 0 && m.Bytes > m.MaxBytes {
+		return false
+	}
+	if m.MaxRSS > 0 && median(m.Own, func(u usage) float64 { return u.RSS }) > m.MaxRSS {
 		return false
 	}
 	fast := rs[len(rs)/2] >= m.Bar
@@ -98,9 +103,16 @@ func (r *report) row(m *measurement) string {
 	if !m.met() {
 		verdict = "**missed**"
 	}
-	bar := fmt.Sprintf("≥ %.1f×", m.Bar)
+	var bars []string
+	if m.Bar > 0 {
+		bars = append(bars, fmt.Sprintf("≥ %.2g×", m.Bar))
+	}
 	if m.MaxWall > 0 {
-		bar += map[bool]string{false: ", ", true: " or "}[m.Either] + fmt.Sprintf("≤ %.0f ms", m.MaxWall*1000)
+		bars = append(bars, fmt.Sprintf("≤ %.0f ms", m.MaxWall*1000))
+	}
+	bar := strings.Join(bars, map[bool]string{false: ", ", true: " or "}[m.Either])
+	if m.MaxRSS > 0 {
+		bar = strings.TrimPrefix(fmt.Sprintf("%s, ≤ %.0f MiB", bar, m.MaxRSS), ", ")
 	}
 	if m.MaxBytes > 0 {
 		bar += fmt.Sprintf(", ≤ %.1f MB", float64(m.MaxBytes)/1e6)

@@ -17,6 +17,13 @@ func correctNullability(ctx *sql.Context, _ *analyzer.Analyzer, n sql.Node, _ *p
 	return nullability{}.visit(ctx, n)
 }
 
+// CorrectNullability does what the planner's rule does for each statement, for a query that is not to run: its columns then are nullable when they
+// may be NULL.
+func CorrectNullability(ctx *sql.Context, n sql.Node) (sql.Node, error) {
+	n, _, err := nullability{}.visit(ctx, n)
+	return n, err
+}
+
 // nullability is the set of columns found to be nullable so far.
 type nullability map[sql.ColumnId]bool
 
@@ -49,6 +56,10 @@ func (known nullability) visit(ctx *sql.Context, n sql.Node) (sql.Node, transfor
 		return nil, transform.SameTree, err
 	}
 	known.learn(ctx, n)
+	if show, ok := n.(*plan.ShowColumns); ok && sameChildren == transform.NewTree {
+		n, err = correctShown(ctx, show)
+		return n, transform.NewTree, err
+	}
 	if before != nil && !sameChildren {
 		correctCreated(ctx, n.(*plan.CreateTable), before)
 	}
@@ -106,4 +117,18 @@ func correctCreated(ctx *sql.Context, create *plan.CreateTable, before sql.Schem
 	for i, c := range create.Select().Schema(ctx) {
 		columns[i].Nullable = c.Nullable
 	}
+}
+
+// correctShown corrects DESCRIBE of a view, whose columns were copied from the view when the statement was built.
+func correctShown(ctx *sql.Context, show *plan.ShowColumns) (sql.Node, error) {
+	shown := slices.Clone(show.TargetSchema())
+	schema := show.Child.Schema(ctx)
+	if len(schema) != len(shown) {
+		return show, nil
+	}
+	for i, c := range shown {
+		shown[i] = c.Copy()
+		shown[i].Nullable = schema[i].Nullable
+	}
+	return show.WithTargetSchema(shown)
 }

@@ -16,6 +16,7 @@ import (
 type infoSchema struct {
 	sql.Database
 	tables map[string]infoTable
+	views  viewColumns
 }
 
 // infoTable makes a table of information_schema.
@@ -29,11 +30,14 @@ func newInfoSchema(e *engine, of sql.Database) *infoSchema {
 	return &infoSchema{Database: of, tables: map[string]infoTable{
 		"kafka_scans":                           {scansSchema, e.scanRows},
 		information_schema.ProcessListTableName: {processesSchema, e.processRows},
-	}}
+	}, views: viewColumns{e.catalog}}
 }
 
 // GetTableInsensitive implements sql.Database. A table is made for each statement: the engine writes into it.
 func (s *infoSchema) GetTableInsensitive(ctx *sql.Context, name string) (sql.Table, bool, error) {
+	if strings.EqualFold(name, information_schema.ColumnsTableName) {
+		return s.views.table(), true, nil
+	}
 	t, ok := s.tables[strings.ToLower(name)]
 	if !ok {
 		return s.Database.GetTableInsensitive(ctx, name)

@@ -1,0 +1,84 @@
+package server
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/dolthub/go-mysql-server/sql"
+	"github.com/dolthub/go-mysql-server/sql/information_schema"
+	"github.com/dolthub/go-mysql-server/sql/plan"
+	"github.com/dolthub/go-mysql-server/sql/planbuilder"
+
+	"millrace/internal/catalog"
+	"millrace/planner"
+)
+
+// viewColumns corrects information_schema.columns: the engine takes the columns of a table function for NOT NULL, and so those of views that pass
+// them on. Tools that generate code believe it.
+type viewColumns struct{ catalog *catalog.Catalog }
+
+// table is the engine's table, corrected. It is made for each statement: the engine writes into it.
+func (v viewColumns) table() sql.Table {
+	t := information_schema.NewColumnsTable()
+	all := t.RowIter
+	at := func(column string) int {
+		return slices.IndexFunc(t.TableSchema, func(c *sql.Column) bool { return c.Name == column })
+	}
+	database, table, column, nullable := at("TABLE_SCHEMA"), at("TABLE_NAME"), at("COLUMN_NAME"), at("IS_NULLABLE")
+	t.RowIter = func(ctx *sql.Context, c sql.Catalog, defaults sql.Schema) (sql.RowIter, error) {
+		rows, err := all(ctx, c, defaults)
+		if err != nil {
+			return nil, err
+		}
+		corrected, err := sql.RowIterToRows(ctx, rows)
+		if err != nil {
+			return nil, err
+		}
+		known := map[[2]string]map[string]bool{}
+		for _, row := range corrected {
+			db, isText := row[database].(string)
+			name, isName := row[table].(string)
+			col, isColumn := row[column].(string)
+			if !isText || !isName || !isColumn || row[nullable] != "NO" {
+				continue
+			}
+			key := [2]string{db, name}
+			columns, ok := known[key]
+			if !ok {
+				columns = v.nullable(ctx, c, db, name)
+				known[key] = columns
+			}
+			if columns[strings.ToLower(col)] {
+				row[nullable] = "YES"
+			}
+		}
+		return sql.RowsToRowIter(corrected...), nil
+	}
+	return t
+}
+
+// nullable are the columns of a view that may be NULL, by lower-case name; none for what is no view. A view that cannot be read any more has no
+// columns in the engine's table either.
+func (v viewColumns) nullable(ctx *sql.Context, c sql.Catalog, db, name string) map[string]bool {
+	view, ok := v.catalog.View(db, name)
+	if !ok {
+		return nil
+	}
+	node, _, _, _, err := planbuilder.New(ctx, c, nil).Parse(definition(view).CreateViewStatement, nil, false)
+	if err != nil {
+		return nil
+	}
+	create, ok := node.(*plan.CreateView)
+	if !ok {
+		return nil
+	}
+	query, err := planner.CorrectNullability(ctx, create.Child)
+	if err != nil {
+		return nil
+	}
+	columns := map[string]bool{}
+	for _, col := range query.Schema(ctx) {
+		columns[strings.ToLower(col.Name)] = col.Nullable
+	}
+	return columns
+}

@@ -88,6 +88,8 @@ func (c compiler) compile(e sql.Expression) (kernel, bool) {
 		return c.in(e.Left(), e.Right())
 	case *expression.HashInTuple:
 		return c.in(e.Left(), e.Right())
+	case *expression.Like:
+		return c.like(e)
 	}
 	if op, l, r, ok := comparison(e); ok {
 		return c.compare(op, l, r)

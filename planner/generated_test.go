@@ -301,7 +301,10 @@ func randomPredicate(rnd *rand.Rand, depth int) string {
 	name := func() string { return pick("'a'", "'b'", "'c'", "'A'", "''", "x'61'", "concat('a', '')") }
 	text := func() string { return pick("'k1'", "'k2'", "'K1'", "''", "x'ff00'", "'v3'", "'vvv4'") }
 	integer := func() string { return pick("`partition`", "`offset`", "`offset`", "length(`value`)", "length(`key`)") }
-	switch rnd.IntN(16) {
+	switch rnd.IntN(18) {
+	case 16, 17:
+		return pick("`key`", "`value`", "topic", "{`value`:s}", "{`value`::STRING}", "`offset`", "{`offset`::STRING}") + pick(" LIKE ", " LIKE ", " NOT LIKE ") +
+			pick("'k%'", "'%1'", "'_1'", "'%v%'", "'s_'", "'%'", "''", "'a'", "'A'", "'%\\\\\"%'", "'k!%' ESCAPE '!'", "'%:%}'", "'_%_%_'", "x'6b25'", "x'ff25'", "NULL", "concat('k', '%')", "'a\\\\'", "'%!' ESCAPE '!'", "'%%' ESCAPE '%'")
 	case 12:
 		return randomDecoded(rnd) + " " + op() + " " + pick("'s1'", "'7'", "3", "2.5", "0", "1e0", "'2026-01-02'", "TRUE", "NULL")
 	case 13:

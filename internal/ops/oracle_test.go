@@ -257,7 +257,7 @@ func conditionOf(t *rapid.T, depth int) oracle {
 	if depth == 0 {
 		return comparisonOf(t, 1)
 	}
-	switch rapid.IntRange(0, 7).Draw(t, "condition") {
+	switch rapid.IntRange(0, 8).Draw(t, "condition") {
 	case 0, 1:
 		return combined(t, depth, rapid.Bool().Draw(t, "and"))
 	case 2:
@@ -277,6 +277,8 @@ func conditionOf(t *rapid.T, depth int) oracle {
 		}}
 	case 4:
 		return inList(t)
+	case 7:
+		return likeOf(t)
 	case 5:
 		x := columnOf(rapid.IntRange(0, len(rowFields)-1).Draw(t, "between"))
 		lo, hi := constantOf(t, x.expr.Type()), constantOf(t, x.expr.Type())

@@ -16,6 +16,7 @@ const (
 	pushdownRule    analyzer.RuleId = 9001
 	nullabilityRule analyzer.RuleId = 9002
 	instantsRule    analyzer.RuleId = 9003
+	comparisonsRule analyzer.RuleId = 9004
 )
 
 // pushdownVariable is the system variable that turns the rule off.
@@ -41,6 +42,7 @@ func InstallWith(a *analyzer.Analyzer, o Options) {
 	before := &analyzer.Batch{Desc: "corrections", Iterations: 1, Rules: []analyzer.Rule{
 		{Id: nullabilityRule, Apply: correctNullability},
 		{Id: instantsRule, Apply: compareInstants},
+		{Id: comparisonsRule, Apply: correctComparisons},
 	}}
 	after := &analyzer.Batch{Desc: "pushdown", Iterations: 1, Rules: []analyzer.Rule{
 		{Id: pushdownRule, Apply: o.apply},

@@ -3,10 +3,12 @@ package planner
 import (
 	"time"
 
+	"github.com/cockroachdb/apd/v3"
 	"github.com/dolthub/go-mysql-server/sql"
 	"github.com/dolthub/go-mysql-server/sql/analyzer"
 	"github.com/dolthub/go-mysql-server/sql/expression"
 	"github.com/dolthub/go-mysql-server/sql/expression/function"
+	"github.com/dolthub/go-mysql-server/sql/expression/function/aggregation"
 	"github.com/dolthub/go-mysql-server/sql/plan"
 	"github.com/dolthub/go-mysql-server/sql/transform"
 	"github.com/dolthub/go-mysql-server/sql/types"
@@ -15,7 +17,8 @@ import (
 )
 
 // compareInstants is a rule that runs before the engine's. Times of records are UTC whatever the session's zone is, but now() is the wall
-// clock of that zone. In a comparison with such a time, now() is therefore replaced by the same instant in UTC.
+// clock of that zone. In a comparison with such a time, now() is therefore replaced by the same instant in UTC, and unix_timestamp of such a
+// time does not shift it by the zone.
 func compareInstants(ctx *sql.Context, _ *analyzer.Analyzer, n sql.Node, _ *plan.Scope, _ analyzer.RuleSelector, _ *sql.QueryFlags) (sql.Node, transform.TreeIdentity, error) {
 	zone, err := function.SessionTimeZone(ctx)
 	if err != nil {
@@ -43,10 +46,14 @@ func (known instants) visit(ctx *sql.Context, n sql.Node) (sql.Node, transform.T
 		return nil, transform.SameTree, err
 	}
 	n, sameComparisons, err := transform.OneNodeExprsWithNode(ctx, n, func(ctx *sql.Context, _ sql.Node, e sql.Expression) (sql.Expression, transform.TreeIdentity, error) {
-		switch e.(type) {
+		switch e := e.(type) {
 		case expression.Comparer, *expression.Between:
 			if known.within(ctx, e) {
 				return transform.Expr(ctx, e, inUTC)
+			}
+		case *function.UnixTimestamp:
+			if known.is(e.Date) {
+				return &utcSeconds{e}, transform.NewTree, nil
 			}
 		}
 		return e, transform.SameTree, nil
@@ -71,6 +78,14 @@ func (known instants) is(e sql.Expression) bool {
 		return known[e.Id()]
 	case *expr.Cast:
 		return e.To().Kind == expr.Timestamp
+	case *aggregation.Min:
+		return known.is(e.Child)
+	case *aggregation.Max:
+		return known.is(e.Child)
+	case *function.DateAdd:
+		return known.is(e.Date)
+	case *function.DateSub:
+		return known.is(e.Date)
 	}
 	return false
 }
@@ -88,6 +103,12 @@ func (known instants) learn(ctx *sql.Context, n sql.Node) {
 	case *plan.SubqueryAlias:
 		exprs := projected(n.Child)
 		known.learnColumns(n, func(i int) bool { return i < len(exprs) && known.is(exprs[i]) })
+	case sql.Projector:
+		for _, e := range n.ProjectedExprs() {
+			if id, ok := e.(sql.IdExpression); ok && id.Id() != 0 && known.is(e) {
+				known[id.Id()] = true
+			}
+		}
 	}
 }
 
@@ -160,4 +181,38 @@ func (n *utcNow) WithChildren(ctx *sql.Context, children ...sql.Expression) (sql
 		return e, nil
 	}
 	return &utcNow{now}, nil
+}
+
+// utcSeconds is unix_timestamp of a time in UTC.
+type utcSeconds struct{ *function.UnixTimestamp }
+
+// Eval implements sql.Expression.
+func (u *utcSeconds) Eval(ctx *sql.Context, row sql.Row) (any, error) {
+	v, err := u.Date.Eval(ctx, row)
+	if err != nil || v == nil {
+		return nil, err
+	}
+	if v, _, err = types.DatetimeMaxPrecision.Convert(ctx, v); err != nil {
+		return nil, err
+	}
+	at, ok := v.(time.Time)
+	result := u.Type(ctx)
+	if micros := at.UnixMicro(); ok && micros >= 1_000_000 && micros <= function.MaxUnixTimeMicroSecs {
+		seconds, _, err := result.Convert(ctx, apd.New(micros, -6))
+		return seconds, err
+	}
+	return result.Zero(), nil // as MySQL: 0 for what is before 1970 or after 3001
+}
+
+// WithChildren implements sql.Expression.
+func (u *utcSeconds) WithChildren(ctx *sql.Context, children ...sql.Expression) (sql.Expression, error) {
+	e, err := u.UnixTimestamp.WithChildren(ctx, children...)
+	if err != nil {
+		return nil, err
+	}
+	seconds, ok := e.(*function.UnixTimestamp)
+	if !ok {
+		return e, nil
+	}
+	return &utcSeconds{seconds}, nil
 }

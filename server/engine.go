@@ -75,6 +75,7 @@ func newEngine(c *catalog.Catalog, functions func(*engine) functionSet, scans pl
 	p.register(nil, fileFunctions())
 	a := analyzer.NewBuilder(p).AddOverrides(sql.EngineOverrides{Builder: sql.BuilderOverrides{Parser: parser{}}}).Build()
 	planner.InstallWith(a, scans)
+	a.Catalog.AuthHandler = authorization{a.Catalog.AuthHandler}
 	e.Engine = sqle.New(a, nil)
 	installCheapContexts()
 	a.Catalog.InfoSchema = newInfoSchema(e, a.Catalog.InfoSchema)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"runtime/debug"
 	"strings"
 	"time"
@@ -49,23 +48,7 @@ func (x *session) run(ctx context.Context, st *statement, values map[string]sqlp
 	pid = c.Pid()
 	defer x.engine.ProcessList.EndQuery(c)
 	defer x.boundWarnings(c)
-	return x.explainDenial(c, st, fault(c, x.answer(c, st, values, r)))
-}
-
-// kafkaCall finds calls of the table functions that reach Kafka.
-var kafkaCall = regexp.MustCompile(`(?i)\b(read_kafka|kafka_topics|kafka_partitions|kafka_consumer_groups)\b`)
-
-// explainDenial names the privilege that a call of a table function lacks: the engine says only that something was denied.
-func (x *session) explainDenial(c *sql.Context, st *statement, err error) error {
-	e, ok := sqlerr.As(err)
-	if !ok || e.Kind != sqlerr.NotGranted || strings.Contains(e.Hint, "GRANT USAGE") {
-		return err
-	}
-	call := strings.ToLower(kafkaCall.FindString(st.text))
-	if call == "" || x.engine.users.UserHasPrivileges(c, sql.NewDynamicPrivilegedOperation(kafkaRead)) {
-		return err
-	}
-	return e.WithHint("%s needs the privilege KAFKA_READ: GRANT KAFKA_READ ON *.* TO '%s'; or USAGE on the connection that it names", call, x.client.User)
+	return fault(c, x.answer(c, st, values, r))
 }
 
 // limit applies max_execution_time, which as in MySQL is for SELECT.

@@ -56,7 +56,7 @@ func (x wireSession) Prepare(ctx context.Context, text string) (*wire.Stmt, erro
 	}
 	node, err := x.bind(c, st)
 	if err != nil {
-		err = st.shown.scrubError(x.explainDenial(c, st, fault(c, err)))
+		err = st.shown.scrubError(fault(c, err))
 		x.failed(st.shown, time.Now(), err)
 		return nil, err
 	}

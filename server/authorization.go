@@ -1,0 +1,71 @@
+package server
+
+import (
+	"strings"
+
+	"github.com/dolthub/go-mysql-server/sql"
+	"github.com/dolthub/vitess/go/vt/sqlparser"
+
+	"millrace/functions/readkafka"
+	"millrace/internal/sqlerr"
+)
+
+// authorization is the engine's own check of privileges with errors that say what was denied: the engine names the user only.
+type authorization struct{ sql.AuthorizationHandler }
+
+// HandleAuth implements sql.AuthorizationHandler.
+func (a authorization) HandleAuth(ctx *sql.Context, state sql.AuthorizationQueryState, what sqlparser.AuthInformation) error {
+	err := a.AuthorizationHandler.HandleAuth(ctx, state, what)
+	if !sql.ErrPrivilegeCheckFailed.Is(err) {
+		return err
+	}
+	command := strings.ReplaceAll(what.AuthType, "_", " ")
+	switch first, _, _ := strings.Cut(command, " "); {
+	case what.AuthType == sqlparser.AuthType_VISIBLE: // of no command: the object must not be known to the user
+		command = ""
+	case first == "GRANT" || first == "REVOKE":
+		command = first
+	}
+	object := deniedObject(ctx, what)
+	return sqlerr.New(sqlerr.NotGranted, "%s", strings.TrimSpace(command+" command denied to user "+deniedUser(err)+object)).WithCause(err)
+}
+
+// deniedObject is what a privilege is needed for, in the words of MySQL; nothing where the privilege is a global one.
+func deniedObject(ctx *sql.Context, what sqlparser.AuthInformation) string {
+	names := what.TargetNames
+	database := func(i int) string {
+		if names[i] == "" {
+			return ctx.GetCurrentDatabase()
+		}
+		return names[i]
+	}
+	switch what.TargetType {
+	case sqlparser.AuthTargetType_DatabaseIdentifiers:
+		if len(names) > 0 {
+			return " for database '" + database(0) + "'"
+		}
+	case sqlparser.AuthTargetType_SingleTableIdentifier, sqlparser.AuthTargetType_MultipleTableIdentifiers, sqlparser.AuthTargetType_TableColumn:
+		if len(names) > 1 {
+			return " for table '" + database(0) + "." + names[1] + "'"
+		}
+	}
+	return ""
+}
+
+// HandleAuthNode implements sql.AuthorizationHandler. The nodes that are asked are calls of our table functions, also those inside views.
+func (a authorization) HandleAuthNode(ctx *sql.Context, state sql.AuthorizationQueryState, node sql.AuthorizationCheckerNode) error {
+	err := a.AuthorizationHandler.HandleAuthNode(ctx, state, node)
+	function, named := node.(sql.Nameable)
+	if !sql.ErrPrivilegeCheckFailed.Is(err) || !named {
+		return err
+	}
+	user := deniedUser(err)
+	return sqlerr.New(sqlerr.NotGranted, "command denied to user %s: %s needs the privilege %s", user, function.Name(), readkafka.Privilege).WithCause(err).
+		WithHint("GRANT %s ON *.* TO %s; or USAGE on the connection that the call or the view names", readkafka.Privilege, user)
+}
+
+// deniedUser is the account in the engine's error, such as 'reader'@'%'.
+func deniedUser(err error) string {
+	_, user, _ := strings.Cut(err.Error(), "user ")
+	return user
+}

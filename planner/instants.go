@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"slices"
 	"time"
 
 	"github.com/cockroachdb/apd/v3"
@@ -17,7 +18,7 @@ import (
 )
 
 // compareInstants is a rule that runs before the engine's. Times of records are UTC whatever the session's zone is, but now() is the wall
-// clock of that zone. In a comparison with such a time, now() is therefore replaced by the same instant in UTC, and unix_timestamp of such a
+// clock of that zone. In a comparison with such a time, now() and from_unixtime(n) are therefore replaced by the same instants in UTC, and unix_timestamp of such a
 // time does not shift it by the zone.
 func compareInstants(ctx *sql.Context, _ *analyzer.Analyzer, n sql.Node, _ *plan.Scope, _ analyzer.RuleSelector, _ *sql.QueryFlags) (sql.Node, transform.TreeIdentity, error) {
 	zone, err := function.SessionTimeZone(ctx)
@@ -49,7 +50,7 @@ func (known instants) visit(ctx *sql.Context, n sql.Node) (sql.Node, transform.T
 		switch e := e.(type) {
 		case expression.Comparer, *expression.Between:
 			if known.within(ctx, e) {
-				return transform.Expr(ctx, e, inUTC)
+				return inUTC(ctx, e)
 			}
 		case *function.UnixTimestamp:
 			if known.is(e.Date) {
@@ -136,12 +137,34 @@ func projected(n sql.Node) []sql.Expression {
 	return nil
 }
 
-// inUTC replaces now().
-func inUTC(_ *sql.Context, e sql.Expression) (sql.Expression, transform.TreeIdentity, error) {
-	if now, ok := e.(*function.Now); ok && now.FunctionName() == "now" {
-		return &utcNow{now}, transform.NewTree, nil
+// inUTC replaces now() and from_unixtime(n) in e. What stands in functions that turn a wall clock into an instant stays one.
+func inUTC(ctx *sql.Context, e sql.Expression) (sql.Expression, transform.TreeIdentity, error) {
+	switch e := e.(type) {
+	case *function.Now:
+		if e.FunctionName() == "now" {
+			return &utcNow{e}, transform.NewTree, nil
+		}
+	case *function.FromUnixtime:
+		if len(e.Children()) == 1 {
+			return &utcTime{e}, transform.NewTree, nil
+		}
+	case *function.UnixTimestamp, *utcSeconds, *function.ConvertTz:
+		return e, transform.SameTree, nil
 	}
-	return e, transform.SameTree, nil
+	same := transform.SameTree
+	children := slices.Clone(e.Children())
+	for i, child := range children {
+		c, sameChild, err := inUTC(ctx, child)
+		if err != nil {
+			return nil, transform.SameTree, err
+		}
+		children[i], same = c, same && sameChild
+	}
+	if same {
+		return e, transform.SameTree, nil
+	}
+	e, err := e.WithChildren(ctx, children...)
+	return e, transform.NewTree, err
 }
 
 // utcNow is now() or now(p) in UTC; for sysdate() too it is the start of the statement. It keeps the engine's text, by which rules of the engine
@@ -215,4 +238,36 @@ func (u *utcSeconds) WithChildren(ctx *sql.Context, children ...sql.Expression) 
 		return e, nil
 	}
 	return &utcSeconds{seconds}, nil
+}
+
+// utcTime is from_unixtime(n) in UTC.
+type utcTime struct{ *function.FromUnixtime }
+
+// Eval implements sql.Expression.
+func (u *utcTime) Eval(ctx *sql.Context, row sql.Row) (any, error) {
+	v, err := u.Children()[0].Eval(ctx, row)
+	if err != nil || v == nil {
+		return nil, err
+	}
+	if v, _, err = types.Int64.Convert(ctx, v); err != nil {
+		return nil, err
+	}
+	n, ok := v.(int64)
+	if !ok || n < 0 || n > function.MaxUnixTimeSecs {
+		return nil, nil
+	}
+	return time.Unix(n, 0).UTC(), nil
+}
+
+// WithChildren implements sql.Expression.
+func (u *utcTime) WithChildren(ctx *sql.Context, children ...sql.Expression) (sql.Expression, error) {
+	e, err := u.FromUnixtime.WithChildren(ctx, children...)
+	if err != nil {
+		return nil, err
+	}
+	from, ok := e.(*function.FromUnixtime)
+	if !ok {
+		return e, nil
+	}
+	return &utcTime{from}, nil
 }

@@ -90,6 +90,18 @@ func (c compiler) compile(e sql.Expression) (kernel, bool) {
 		return c.in(e.Left(), e.Right())
 	case *expression.Like:
 		return c.like(e)
+	case *expression.IsTrue:
+		return c.isTrue(e)
+	case *expression.Case:
+		return c.cases(e)
+	case *function.If:
+		return c.ifElse(e)
+	case *function.NullIf:
+		return c.nullIf(e)
+	case *function.IfNull:
+		return c.choice(e.Type(c.ctx), nil, []sql.Expression{e.LeftChild, e.RightChild}, nil)
+	case *function.Coalesce:
+		return c.choice(e.Type(c.ctx), nil, e.Children(), nil)
 	}
 	if op, l, r, ok := comparison(e); ok {
 		return c.compare(op, l, r)

@@ -220,6 +220,9 @@ func randomQuery(rnd *rand.Rand) query {
 		if rnd.IntN(6) == 0 {
 			return randomDecoded(rnd)
 		}
+		if rnd.IntN(6) == 0 {
+			return randomComputed(rnd)
+		}
 		if headers && rnd.IntN(8) == 0 {
 			return pick("headers", "timestampType")
 		}
@@ -276,6 +279,32 @@ func randomDecoded(rnd *rand.Rand) string {
 	}[rnd.IntN(20)]
 }
 
+// randomComputed makes a value of several columns or functions.
+func randomComputed(rnd *rand.Rand) string {
+	pick := func(list ...string) string { return list[rnd.IntN(len(list))] }
+	value := func() string {
+		return pick("`offset`", "`partition`", "length(`key`)", "{`value`:s}", "topic", "`key`", "{{`value`:n}?::DOUBLE}", "{{`value`:n}?::DECIMAL(9,2)}", "{{`value`:n}?::BIGINT}", "`timestamp`",
+			"NULL", "7", "-1", "1000", "2.5", "1e0", "'none'", "''", "TRUE")
+	}
+	cond := func() string { return randomPredicate(rnd, 0) }
+	switch rnd.IntN(7) {
+	case 0:
+		return fmt.Sprintf("coalesce(%s, %s)", value(), value())
+	case 1:
+		return fmt.Sprintf("coalesce(length(`key`), %s, %s)", value(), value())
+	case 2:
+		return fmt.Sprintf("ifnull(%s, %s)", value(), value())
+	case 3:
+		return fmt.Sprintf("nullif(%s, %s)", value(), value())
+	case 4:
+		return fmt.Sprintf("if(%s, %s, %s)", cond(), value(), value())
+	case 5:
+		return fmt.Sprintf("CASE WHEN %s THEN %s WHEN %s THEN %s %s END", cond(), value(), cond(), value(), pick("", "ELSE "+value()))
+	default:
+		return fmt.Sprintf("CASE %s WHEN %s THEN %s WHEN %s THEN %s ELSE %s END", value(), value(), value(), value(), value(), value())
+	}
+}
+
 // randomPredicate makes a condition, some of which can be pushed as bounds, some as kernels, some not at all.
 func randomPredicate(rnd *rand.Rand, depth int) string {
 	pick := func(list ...string) string { return list[rnd.IntN(len(list))] }
@@ -301,7 +330,11 @@ func randomPredicate(rnd *rand.Rand, depth int) string {
 	name := func() string { return pick("'a'", "'b'", "'c'", "'A'", "''", "x'61'", "concat('a', '')") }
 	text := func() string { return pick("'k1'", "'k2'", "'K1'", "''", "x'ff00'", "'v3'", "'vvv4'") }
 	integer := func() string { return pick("`partition`", "`offset`", "`offset`", "length(`value`)", "length(`key`)") }
-	switch rnd.IntN(18) {
+	switch rnd.IntN(21) {
+	case 18, 19:
+		return randomComputed(rnd) + " " + op() + " " + pick(number(), "'s1'", "'a'", "'none'", randomComputed(rnd))
+	case 20:
+		return "(" + randomPredicate(rnd, 0) + ") IS " + pick("TRUE", "FALSE", "NOT TRUE", "NOT FALSE")
 	case 16, 17:
 		return pick("`key`", "`value`", "topic", "{`value`:s}", "{`value`::STRING}", "`offset`", "{`offset`::STRING}") + pick(" LIKE ", " LIKE ", " NOT LIKE ") +
 			pick("'k%'", "'%1'", "'_1'", "'%v%'", "'s_'", "'%'", "''", "'a'", "'A'", "'%\\\\\"%'", "'k!%' ESCAPE '!'", "'%:%}'", "'_%_%_'", "x'6b25'", "x'ff25'", "NULL", "concat('k', '%')", "'a\\\\'", "'%!' ESCAPE '!'", "'%%' ESCAPE '%'")

@@ -133,9 +133,9 @@ func toRat(v any) *big.Rat {
 	}
 }
 
-// operand is a column, a constant, length() or arithmetic.
+// operand is a column, a constant, length(), arithmetic or a choice.
 func operand(t *rapid.T, depth int) oracle {
-	switch rapid.IntRange(0, 4).Draw(t, "operand") {
+	switch rapid.IntRange(0, 5).Draw(t, "operand") {
 	case 0:
 		f := rapid.SampledFrom(rowFields).Draw(t, "type")
 		return constantOf(t, f.Type)
@@ -151,6 +151,10 @@ func operand(t *rapid.T, depth int) oracle {
 	case 2:
 		if depth > 0 {
 			return arithmetic(t, depth-1)
+		}
+	case 3:
+		if depth > 0 {
+			return choiceOf(t, depth-1)
 		}
 	}
 	return columnOf(rapid.IntRange(0, len(rowFields)-1).Draw(t, "column"))
@@ -257,7 +261,7 @@ func conditionOf(t *rapid.T, depth int) oracle {
 	if depth == 0 {
 		return comparisonOf(t, 1)
 	}
-	switch rapid.IntRange(0, 8).Draw(t, "condition") {
+	switch rapid.IntRange(0, 9).Draw(t, "condition") {
 	case 0, 1:
 		return combined(t, depth, rapid.Bool().Draw(t, "and"))
 	case 2:
@@ -279,6 +283,16 @@ func conditionOf(t *rapid.T, depth int) oracle {
 		return inList(t)
 	case 7:
 		return likeOf(t)
+	case 8:
+		x, truth := conditionOf(t, depth-1), rapid.Bool().Draw(t, "truth")
+		is := IsFalse
+		if truth {
+			is = IsTrue
+		}
+		return oracle{must(is(x.expr)), func(row []any) (any, error) {
+			v, err := x.eval(row)
+			return v == truth, err
+		}}
 	case 5:
 		x := columnOf(rapid.IntRange(0, len(rowFields)-1).Draw(t, "between"))
 		lo, hi := constantOf(t, x.expr.Type()), constantOf(t, x.expr.Type())

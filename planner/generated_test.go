@@ -287,7 +287,16 @@ func randomComputed(rnd *rand.Rand) string {
 			"NULL", "7", "-1", "1000", "2.5", "1e0", "'none'", "''", "TRUE")
 	}
 	cond := func() string { return randomPredicate(rnd, 0) }
-	switch rnd.IntN(7) {
+	integer := func() string {
+		return pick("`offset`", "`partition`", "length(`key`)", "{{`value`:n}?::INT}", "(`offset` - 5)", "if(`offset` > 3, 1, 0)")
+	}
+	switch rnd.IntN(10) {
+	case 7:
+		return fmt.Sprintf("%s %% %s", integer(), pick("3", "-3", "2", "1", "0", "100", "9223372036854775807", "2.5", "NULL", "`partition`", "1 + 2"))
+	case 8:
+		return fmt.Sprintf("(%s %s %s)", value(), pick("+", "-", "*"), value())
+	case 9:
+		return pick("-"+value(), fmt.Sprintf("(%s %s (%s %s %s))", integer(), pick("+", "-", "*"), integer(), pick("+", "-", "*"), integer()))
 	case 0:
 		return fmt.Sprintf("coalesce(%s, %s)", value(), value())
 	case 1:

@@ -135,7 +135,7 @@ func toRat(v any) *big.Rat {
 
 // operand is a column, a constant, length(), arithmetic or a choice.
 func operand(t *rapid.T, depth int) oracle {
-	switch rapid.IntRange(0, 5).Draw(t, "operand") {
+	switch rapid.IntRange(0, 6).Draw(t, "operand") {
 	case 0:
 		f := rapid.SampledFrom(rowFields).Draw(t, "type")
 		return constantOf(t, f.Type)
@@ -156,8 +156,26 @@ func operand(t *rapid.T, depth int) oracle {
 		if depth > 0 {
 			return choiceOf(t, depth-1)
 		}
+	case 4:
+		return modOf(t, depth)
 	}
 	return columnOf(rapid.IntRange(0, len(rowFields)-1).Draw(t, "column"))
+}
+
+func modOf(t *rapid.T, depth int) oracle {
+	x, by := operand(t, max(depth-1, 0)), rapid.SampledFrom([]int64{1, 2, 3, -3, 10, math.MaxInt64, math.MinInt64, -1, 1 << 33}).Draw(t, "by")
+	e, err := Mod(x.expr, by)
+	if err != nil {
+		x = columnOf(1)
+		e = must(Mod(x.expr, by))
+	}
+	return oracle{e, func(row []any) (any, error) {
+		v, err := x.eval(row)
+		if v == nil || err != nil {
+			return nil, err
+		}
+		return new(big.Int).Rem(big.NewInt(v.(int64)), big.NewInt(by)).Int64(), nil
+	}}
 }
 
 var errRange = fmt.Errorf("out of range")

@@ -1,0 +1,122 @@
+package planner
+
+import (
+	"math"
+
+	"github.com/dolthub/go-mysql-server/sql"
+	"github.com/dolthub/go-mysql-server/sql/expression"
+	"github.com/dolthub/go-mysql-server/sql/types"
+
+	"millrace/internal/column"
+	"millrace/internal/ops"
+)
+
+// wholeNumbers is the type of the kernel of what is a DECIMAL without a fraction for the engine and an integer for us.
+var wholeNumbers = column.Type{Kind: column.Decimal, Precision: 20}
+
+// arithmetic compiles + - * over signed integers and over doubles. Where the result does not fit, it is the error that MySQL gives.
+func (c compiler) arithmetic(e *expression.Arithmetic) (kernel, bool) {
+	var op ops.ArithOp
+	switch e.Op {
+	case "+":
+		op = ops.Add
+	case "-":
+		op = ops.Sub
+	case "*":
+		op = ops.Mul
+	default:
+		return kernel{}, false
+	}
+	typ := e.Type(c.ctx)
+	l, ok := c.number(e.LeftChild, typ)
+	if !ok {
+		return kernel{}, false
+	}
+	r, ok := c.number(e.RightChild, typ)
+	if !ok {
+		return kernel{}, false
+	}
+	return calculated(typ, op, l, r)
+}
+
+// calculated is the kernel of l op r.
+func calculated(typ sql.Type, op ops.ArithOp, l, r kernel) (kernel, bool) {
+	k, ok := binary(typ, l, r, func(l, r ops.Expr) (ops.Expr, error) { return ops.Arith(op, l, r) })
+	if !ok || (k.kind.Kind == column.Float64) != (typ == types.Float64) {
+		return kernel{}, false
+	}
+	k.fails = true
+	return k, true
+}
+
+// number compiles an operand of arithmetic that the engine carries out in typ, BIGINT or DOUBLE.
+func (c compiler) number(e sql.Expression, typ sql.Type) (kernel, bool) {
+	if typ != types.Int64 && typ != types.Float64 {
+		return kernel{}, false
+	}
+	if !isConstant(e) {
+		k, ok := c.compile(e)
+		return k, ok && (k.integral() || k.kind.Kind == column.Float64 && typ == types.Float64)
+	}
+	v, ok := constantOf(c.ctx, e)
+	if !ok || v == nil || !types.IsNumber(e.Type(c.ctx)) {
+		return kernel{}, false
+	}
+	x, inRange, err := typ.Convert(c.ctx, v)
+	if err != nil || inRange != sql.InRange {
+		return kernel{}, false
+	}
+	t := column.Type{Kind: column.Int64}
+	switch f := x.(type) {
+	case int64:
+	case float64:
+		if t.Kind = column.Float64; math.IsNaN(f) || math.IsInf(f, 0) {
+			return kernel{}, false
+		}
+	default:
+		return kernel{}, false
+	}
+	return kernel{typ: typ, kind: t, build: func(*inputs) (ops.Expr, error) { return ops.Const(t, x), nil }}, true
+}
+
+// negative compiles -x.
+func (c compiler) negative(e *expression.UnaryMinus) (kernel, bool) {
+	x, ok := c.compile(e.Child)
+	if !ok || !x.integral() && (x.kind.Kind != column.Float64 || x.typ != types.Float64) {
+		return kernel{}, false
+	}
+	minusOne := kernel{typ: types.Int64, kind: column.Type{Kind: column.Int64}, build: func(*inputs) (ops.Expr, error) {
+		return ops.Const(column.Type{Kind: column.Int64}, -1), nil
+	}}
+	return calculated(e.Type(c.ctx), ops.Mul, x, minusOne)
+}
+
+// mod compiles x % n for a signed integer x and an integer n. The engine computes a DECIMAL, and warns about a division by zero.
+func (c compiler) mod(e *expression.Mod) (kernel, bool) {
+	typ, ok := e.Type(c.ctx).(sql.DecimalType)
+	if !ok || typ.Scale() != 0 || !types.IsInteger(e.RightChild.Type(c.ctx)) {
+		return kernel{}, false
+	}
+	v, ok := constantOf(c.ctx, e.RightChild)
+	if !ok || v == nil {
+		return kernel{}, false
+	}
+	if big, ok := v.(uint64); ok && big > math.MaxInt64 {
+		return kernel{}, false
+	}
+	n, ok := integerOf(v, e.RightChild.Type(c.ctx))
+	if !ok || n.fraction {
+		return kernel{}, false
+	}
+	x, ok := c.compile(e.LeftChild)
+	if !ok || !x.integral() {
+		return kernel{}, false
+	}
+	return unary(typ, x, func(x ops.Expr) (ops.Expr, error) {
+		rest, err := ops.Mod(x, n.floor)
+		if err != nil {
+			return nil, err
+		}
+		return ops.Cast(rest, wholeNumbers, false)
+	})
+}

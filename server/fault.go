@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -101,6 +102,25 @@ var engineKinds = []struct {
 	{sql.ErrUnsupportedPreparedStatement, sqlerr.NotSupported},
 }
 
+// untyped are errors that the engine makes without a kind, or with the text of its own parts: what they begin with → what a client sees.
+// An empty message keeps the engine's.
+var untyped = []struct {
+	begins  string
+	kind    *sqlerr.Kind
+	message string
+	hint    string
+}{
+	{"expected insert destination", sqlerr.NotAView, "the target of INSERT is not a table", "views are read only"},
+	{"table doesn't support UPDATE", sqlerr.NotAView, "the target of UPDATE is not a table", "views are read only"},
+	{"table doesn't support DELETE", sqlerr.NotAView, "the target of DELETE is not a table", "views are read only"},
+	{"can only update statistics", sqlerr.NotAView, "ANALYZE TABLE takes tables, and what it names is a view or a function", ""},
+	{"Unknown table ''", sqlerr.UnknownTable, "DROP TABLE names what is no table", "a view is dropped by DROP VIEW"},
+	{"bind variable not provided", sqlerr.BadParameters, "EXECUTE gives fewer values than the statement has placeholders", "name a variable for each: EXECUTE s USING @a, @b"},
+	{"invalid data type for JSON data", sqlerr.ArgumentValue, "", "bytes are no JSON text: use value::string, or a path such as value::string:field"},
+	{"Incorrect datetime value", sqlerr.BadValue, "", "write a time as '2026-11-30 12:00:00' or '2026-11-30'"},
+	{"strconv.ParseFloat", sqlerr.OutOfRange, "a number is out of the range of DOUBLE", ""},
+}
+
 // byNumber: numbers that the engine's own errors carry → our kinds, for errors that come as a ready packet.
 var byNumber = func() map[int]*sqlerr.Kind {
 	m := map[int]*sqlerr.Kind{}
@@ -145,8 +165,15 @@ func fault(ctx context.Context, err error) error {
 		return fault(ctx, conversion.Err)
 	}
 	for _, k := range engineKinds {
-		if k.engine.Is(err) {
-			return sqlerr.New(k.kind, "%s", message(k.kind, err)).WithCause(err)
+		if k.engine.Is(err) && err.Error() != "Unknown table ''" {
+			return advise(ctx, sqlerr.New(k.kind, "%s", message(k.kind, err)).WithCause(err))
+		}
+	}
+	for _, u := range untyped {
+		if strings.HasPrefix(err.Error(), u.begins) {
+			e := sqlerr.New(u.kind, "%s", cmp.Or(u.message, err.Error())).WithCause(err)
+			e.Hint = u.hint
+			return e
 		}
 	}
 	if packet, ok := err.(*vmysql.SQLError); ok {

@@ -166,6 +166,9 @@ func syntaxError(ctx context.Context, text string, r *dialect.Result, options sq
 		}
 	}
 	at := r.Origin(pos)
+	for at > 0 && at < len(text) && nameByte(text[at-1]) && nameByte(text[at]) { // the parser counts what follows a dot from its second letter
+		at--
+	}
 	switch {
 	case strings.TrimSpace(message) != "":
 		return dialect.ErrorAt(text, at, "%s", strings.TrimSpace(strings.TrimPrefix(message, ":")))
@@ -185,7 +188,7 @@ func endsEarly(ctx context.Context, text string, options sqlparser.ParserOptions
 // tokenAt is the word or character at a position, to be named in a message.
 func tokenAt(text string, at int) string {
 	end := at
-	for end < len(text) && (wordByte(text[end]) && text[end] != '.') {
+	for end < len(text) && nameByte(text[end]) {
 		end++
 	}
 	if end == at {
@@ -193,6 +196,9 @@ func tokenAt(text string, at int) string {
 	}
 	return text[at:end]
 }
+
+// nameByte reports whether c may stand in a name without dots.
+func nameByte(c byte) bool { return wordByte(c) && c != '.' }
 
 func firstLine(s string) string {
 	for line := range strings.Lines(s) {

@@ -54,6 +54,7 @@ func (x wireSession) Prepare(ctx context.Context, text string) (*wire.Stmt, erro
 	if st.ast == nil {
 		return p, nil
 	}
+	c = c.WithQuery(st.shown.text) // for hints in errors
 	node, err := x.bind(c, st)
 	if err != nil {
 		err = st.shown.scrubError(fault(c, err))

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"millrace/internal/scan"
 	"millrace/internal/sqlerr"
@@ -126,8 +127,18 @@ func (p *planner) sameNames(b Bound, name string) error {
 	}
 	switch {
 	case len(missing) > 0:
-		return sqlerr.New(sqlerr.KafkaOffsets, "'%s' leaves out %s; it must name every partition that is read", name, some(missing)).
-			WithHint("Use -2 for the earliest offset and -1 for the latest.")
+		err := sqlerr.New(sqlerr.KafkaOffsets, "'%s' leaves out %s; it must name every partition that is read", name, some(missing))
+		if len(extra) > 0 {
+			err = err.WithDetail("it names %s, which is not among them", some(extra))
+		}
+		switch {
+		case b.Kind == AtTimestamps:
+			return err
+		case strings.HasPrefix(name, "starting"): // a bounded read cannot start at the latest
+			return err.WithHint("Use -2 for the earliest offset.")
+		default:
+			return err.WithHint("Use -1 for the latest offset.")
+		}
 	case len(extra) > 0:
 		return sqlerr.New(sqlerr.KafkaOffsets, "'%s' names %s, which is not among the partitions that are read", name, some(extra))
 	}

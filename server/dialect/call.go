@@ -38,6 +38,9 @@ func (r *rewriter) argument() bool {
 	case t.kind == tokenString && r.tokenAt(1).is(opArrow):
 		r.fail(r.errorAt(t.start, "an argument name is not a string").WithHint("write it without quotes, or in back-ticks if it has dots"))
 		return true
+	case f.table && c.parts == 1 && r.tokens[c.next].is('='):
+		r.fail(r.errorAt(r.tokens[c.next].start, "an argument is given by '=>', not by '='").WithHint("write %s => value", shorten(r.name(t))))
+		return true
 	case len(f.named) > 0:
 		r.fail(r.errorAt(t.start, "a positional argument after named ones").WithHint("name all arguments: f(name => value, …)"))
 		return true

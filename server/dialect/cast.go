@@ -16,6 +16,11 @@ func (r *rewriter) cast(typeAt int, call string) {
 		r.fail(err)
 		return
 	}
+	if r.tokens[next].is('.') && r.tokens[next+1].identifier() {
+		r.fail(r.errorAt(r.tokens[next].start, "a field is read with ':'").
+			WithHint("write %s:%s", shorten(r.source[o.start:r.tokens[next-1].end]), shorten(r.text(r.tokens[next+1]))))
+		return
+	}
 	r.insert(o.start, call)
 	r.replace(r.gapStart(r.at), r.tokens[next-1].end, ", '"+name+"')")
 	r.complete(o.start, next-1)

@@ -104,6 +104,7 @@ func (r *rewriter) keyword(t token) {
 		r.openCall(r.at, r.at+1)
 	case t.word.reserved():
 		r.clause(t)
+		r.interval()
 		r.noOperand()
 		r.at++
 	case r.source[t.start] == '_' && next.kind == tokenString: // _utf8mb4'text'
@@ -117,6 +118,17 @@ func (r *rewriter) keyword(t token) {
 			return
 		}
 		r.chain()
+	}
+}
+
+// interval writes the unit of INTERVAL 2 HOURS as MySQL does, in the singular.
+func (r *rewriter) interval() {
+	unit := r.tokenAt(2)
+	if !r.isWord(r.at, "interval") || unit.kind != tokenWord {
+		return
+	}
+	if text := r.text(unit); isOneOf(text, "microseconds", "seconds", "minutes", "hours", "days", "weeks", "months", "quarters", "years") {
+		r.replace(unit.end-1, unit.end, "")
 	}
 }
 

@@ -72,6 +72,8 @@ func (p *pathReader) read() *sqlerr.Error {
 		}
 	case t.kind == tokenString:
 		return p.errorAt(t.start, "a path starts with the name of a field, not with a string").WithHint("write value:name, value:`a name`, or value:['a name']")
+	case t.kind == tokenNumber && p.top().kind == frameCall && len(p.top().named) > 0:
+		return p.errorAt(p.tokens[p.at-1].start, "a path starts with the name of a field, not with a number").WithHint("text is written in quotes: 'host:%s'", shorten(p.text(t)))
 	case t.kind == tokenNumber:
 		return p.errorAt(t.start, "a path starts with the name of a field, not with a number").WithHint("an element of an array is value:[%s]", shorten(p.text(t)))
 	default:

@@ -10,7 +10,7 @@ import (
 
 // typeNames maps what a user may write to the name that millrace_cast takes. The aliases are Spark's.
 var typeNames = map[string]string{
-	"STRING": "STRING", "BINARY": "BINARY", "BOOLEAN": "BOOLEAN",
+	"STRING": "STRING", "TEXT": "STRING", "VARCHAR": "STRING", "BINARY": "BINARY", "BOOLEAN": "BOOLEAN",
 	"TINYINT": "TINYINT", "BYTE": "TINYINT", "SMALLINT": "SMALLINT", "SHORT": "SMALLINT", "INT": "INT", "INTEGER": "INT", "BIGINT": "BIGINT", "LONG": "BIGINT",
 	"FLOAT": "FLOAT", "REAL": "FLOAT", "DOUBLE": "DOUBLE", "DECIMAL": "DECIMAL", "DEC": "DECIMAL", "NUMERIC": "DECIMAL",
 	"DATE": "DATE", "TIMESTAMP": "TIMESTAMP", "TIMESTAMP_LTZ": "TIMESTAMP", "TIMESTAMP_NTZ": "TIMESTAMP_NTZ",
@@ -30,7 +30,7 @@ var mysqlCasts = map[string]bool{
 
 // mysqlTypes are names of MySQL that have another name here.
 var mysqlTypes = map[string]string{
-	"TEXT": "STRING", "CHAR": "STRING", "VARCHAR": "STRING", "LONGTEXT": "STRING", "CHARACTER": "STRING", "NCHAR": "STRING", "SIGNED": "BIGINT", "BOOL": "BOOLEAN",
+	"CHAR": "STRING", "LONGTEXT": "STRING", "CHARACTER": "STRING", "NCHAR": "STRING", "SIGNED": "BIGINT", "BOOL": "BOOLEAN",
 	"MEDIUMINT": "INT", "DATETIME": "TIMESTAMP_NTZ", "BLOB": "BINARY", "LONGBLOB": "BINARY", "VARBINARY": "BINARY", "BYTES": "BINARY", "UNSIGNED": "DECIMAL(20)",
 	"JSONB": "JSON", "TIMESTAMPTZ": "TIMESTAMP", "INT8": "BIGINT", "INT4": "INT", "INT2": "SMALLINT", "FLOAT8": "DOUBLE", "FLOAT4": "FLOAT",
 }
@@ -55,6 +55,12 @@ func (r *rewriter) castType(i int, after string) (name string, next int, err *sq
 		return "", i, r.unknownType(t, written)
 	}
 	next = i + 1
+	if written == "VARCHAR" && r.tokens[next].is('(') { // strings have no length here: as in a cast to STRING nothing is cut
+		if n, err := strconv.Atoi(r.text(r.tokens[next+1])); err != nil || n < 1 || !r.tokens[next+2].is(')') {
+			return "", i, r.errorAt(r.tokens[next].end, "the length of VARCHAR is a number from 1")
+		}
+		return "", i, NotSupportedAt(r.source, t.start, "lengths of strings are not supported").WithHint("use STRING, and left(x, n) to cut")
+	}
 	if name != "DECIMAL" {
 		if r.tokens[next].is('(') {
 			return "", i, r.errorAt(r.tokens[next].start, "type %s takes no length", written)

@@ -1,0 +1,104 @@
+package server
+
+import (
+	"context"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/dolthub/go-mysql-server/sql"
+
+	"millrace/functions/readkafka"
+	"millrace/internal/option"
+	"millrace/internal/sqlerr"
+)
+
+// This file adds hints to the engine's errors where what was written tells what was meant.
+
+// recordColumns are the columns of read_kafka, whose names are often taken for those of tables, and misspelled.
+var recordColumns = []string{"key", "value", "topic", "partition", "offset", "timestamp", "timestampType", "headers"}
+
+// elsewhere are functions of other systems → how the same is done here.
+var elsewhere = map[string]string{
+	"from_json":         "read fields with a path, value::string:field, or with get_json_object",
+	"parse_json":        "cast to JSON: value::string::json",
+	"json_value":        "read fields with a path: value::string:field",
+	"json_extract_path": "read fields with a path: value::string:field",
+	"to_json":           "use json_object or json_array",
+	"schema_of_json":    "read fields with a path: value::string:field",
+	"from_avro":         "records come as bytes: Avro is not there yet",
+	"from_protobuf":     "records come as bytes: Protobuf is not there yet",
+	"from_utc":          "use convert_tz(t, 'UTC', zone)",
+	"explode":           "use JSON_TABLE",
+	"read_stream":       "use FROM STREAM read_kafka(…)",
+}
+
+// notFound takes the name out of the engine's errors of names.
+var notFound = regexp.MustCompile(`^(?:column "([^"]+)" could not|table "[^"]*" does not have column "([^"]+)"|(?:table )?function: '([^']+)' not found|table '([^']+)' does not exist)`)
+
+// advise adds a hint to an error of the engine's. ctx is that of the statement, which holds its text without secrets.
+func advise(ctx context.Context, own *sqlerr.Error) error {
+	c, ok := ctx.(*sql.Context)
+	if !ok {
+		return own
+	}
+	e, ok := c.Value(engineOf{}).(*engine)
+	m := notFound.FindStringSubmatch(own.Msg)
+	if !ok || m == nil {
+		return own
+	}
+	name := m[1] + m[2] + m[3] + m[4]
+	hint := ""
+	switch own.Kind {
+	case sqlerr.NoFunction:
+		hint = e.functionLike(name, strings.HasPrefix(own.Msg, "table "))
+	case sqlerr.NoColumn, sqlerr.NoTable:
+		hint = nameMeant(c.Query(), name, own.Kind == sqlerr.NoTable)
+	}
+	if hint == "" {
+		return own
+	}
+	return own.WithHint("%s", hint)
+}
+
+// nameMeant explains the name of a column or table that does not exist.
+func nameMeant(text, name string, table bool) string {
+	quoted := regexp.QuoteMeta(name)
+	if m := regexp.MustCompile(`(?i)(\w+)\s*=>\s*(` + quoted + `[\w.:-]*)`).FindStringSubmatch(text); m != nil {
+		return "text is written in quotes: " + m[1] + " => '" + m[2] + "'"
+	}
+	if !strings.Contains(strings.ToLower(text), readkafka.Name) {
+		return ""
+	}
+	if table {
+		m := regexp.MustCompile(`(?i)\b` + quoted + `\.(\w+)`).FindStringSubmatch(text)
+		if m != nil && slices.Contains(recordColumns, strings.ToLower(name)) {
+			return "a field is read with a path: " + name + "::string:" + m[1]
+		}
+		return ""
+	}
+	if near := option.Nearest(name, recordColumns); near != "" && near != name {
+		return "did you mean '" + near + "'?"
+	}
+	return ""
+}
+
+// functionLike names a function that exists.
+func (e *engine) functionLike(name string, table bool) string {
+	if hint := elsewhere[strings.ToLower(name)]; hint != "" {
+		return hint
+	}
+	var names []string
+	if table {
+		names = slices.Collect(maps.Keys(e.provider.tables))
+	} else {
+		names = slices.Collect(maps.Keys(e.provider.functions))
+		names = slices.DeleteFunc(names, func(n string) bool { return strings.HasPrefix(n, "millrace_") })
+	}
+	slices.Sort(names)
+	if near := option.Nearest(name, names); near != "" {
+		return "did you mean " + near + "?"
+	}
+	return ""
+}

@@ -61,7 +61,29 @@ func (c compiler) compile(e sql.Expression) (kernel, bool) {
 	case *expression.Alias:
 		return c.compile(e.Child)
 	case *function.Length:
+		if e.CountType == function.NumChars {
+			return c.characters(e)
+		}
 		return c.length(e)
+	case *function.Lower:
+		return c.fold(e, e.Child, false)
+	case *function.Upper:
+		return c.fold(e, e.Child, true)
+	case *function.Substring:
+		return c.substring(e.Type(c.ctx), e.Str, e.Start, e.Len)
+	case function.Left:
+		args := e.Children()
+		return c.substring(e.Type(c.ctx), args[0], nil, args[1])
+	case function.Right:
+		return c.right(e)
+	case *function.Trim:
+		return c.trim(e)
+	case *function.LeftTrim:
+		return c.trimmed(e.Type(c.ctx), e.Child, " ", true, false)
+	case *function.RightTrim:
+		return c.trimmed(e.Type(c.ctx), e.Child, " ", false, true)
+	case *function.Concat:
+		return c.concat(e)
 	case *expr.Cast:
 		return c.cast(e)
 	case *expr.Path:

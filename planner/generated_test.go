@@ -153,6 +153,9 @@ func (e *testEngine) differ(q query) string {
 	if wantErr != nil {
 		return "" // pushdown may never come to the record that fails
 	}
+	if gotErr != nil && strings.Contains(gotErr.Error(), "value is out of range") {
+		return "" // BIGINT arithmetic of the engine goes round where MySQL's and ours fails
+	}
 	if gotErr != nil {
 		return "pushed down: " + gotErr.Error()
 	}
@@ -290,9 +293,28 @@ func randomComputed(rnd *rand.Rand) string {
 	integer := func() string {
 		return pick("`offset`", "`partition`", "length(`key`)", "{{`value`:n}?::INT}", "(`offset` - 5)", "if(`offset` > 3, 1, 0)")
 	}
-	switch rnd.IntN(10) {
+	text := func() string {
+		return pick("{`value`:s}", "topic", "`key`", "{`key`::STRING}", "concat(topic, '-', {`value`:s})", "`offset`", "{`value`::STRING}")
+	}
+	switch rnd.IntN(15) {
+	case 10:
+		return pick("upper(", "lower(", "char_length(", "trim(", "ltrim(", "rtrim(", "trim(both 's' from ", "trim(leading 's' from ", "trim(trailing '1' from ", "trim(NULL from ") + text() + ")"
+	case 11:
+		at := func() string {
+			return pick("0", "1", "2", "3", "-1", "-2", "100", "NULL", "'2'", "1.5", "`partition`", "9223372036854775807")
+		}
+		return fmt.Sprintf("substring(%s, %s)", text(), at())
+	case 12:
+		at := func() string { return pick("0", "1", "2", "3", "-1", "-2", "100", "NULL", "`partition`") }
+		return pick(fmt.Sprintf("substring(%s, %s, %s)", text(), at(), at()), fmt.Sprintf("left(%s, %s)", text(), at()), fmt.Sprintf("right(%s, %s)", text(), at()))
+	case 13:
+		return fmt.Sprintf("concat(%s, %s, %s)", text(), value(), pick("'/'", "7", "-1.50", "x'ff'", "''", value()))
+	case 14:
+		return fmt.Sprintf("upper(concat(%s, substring(%s, 2)))", text(), text())
 	case 7:
-		return fmt.Sprintf("%s %% %s", integer(), pick("3", "-3", "2", "1", "0", "100", "9223372036854775807", "2.5", "NULL", "`partition`", "1 + 2"))
+		// The engine shows the rest of -3 % 3 as -0, MySQL and we as 0; they compare as equal.
+		rest := fmt.Sprintf("%s %% %s", pick("`offset`", "`partition`", "length(`key`)", "if(`offset` > 3, 1, 0)"), pick("3", "-3", "2", "1", "0", "100", "9223372036854775807", "2.5", "NULL", "`partition`", "1 + 2"))
+		return pick(rest, "("+rest+")", fmt.Sprintf("(%s %% 3 = %d)", integer(), rnd.IntN(4)-2))
 	case 8:
 		return fmt.Sprintf("(%s %s %s)", value(), pick("+", "-", "*"), value())
 	case 9:

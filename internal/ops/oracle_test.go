@@ -133,9 +133,9 @@ func toRat(v any) *big.Rat {
 	}
 }
 
-// operand is a column, a constant, length(), arithmetic or a choice.
+// operand is a column, a constant, a function, arithmetic or a choice.
 func operand(t *rapid.T, depth int) oracle {
-	switch rapid.IntRange(0, 6).Draw(t, "operand") {
+	switch rapid.IntRange(0, 8).Draw(t, "operand") {
 	case 0:
 		f := rapid.SampledFrom(rowFields).Draw(t, "type")
 		return constantOf(t, f.Type)
@@ -158,6 +158,17 @@ func operand(t *rapid.T, depth int) oracle {
 		}
 	case 4:
 		return modOf(t, depth)
+	case 5:
+		return textOf(t, depth)
+	case 6:
+		x := textOf(t, depth)
+		return oracle{must(Characters(x.expr)), func(row []any) (any, error) {
+			v, err := x.eval(row)
+			if v == nil || err != nil {
+				return nil, err
+			}
+			return int64(len([]rune(v.(string)))), nil
+		}}
 	}
 	return columnOf(rapid.IntRange(0, len(rowFields)-1).Draw(t, "column"))
 }

@@ -3,7 +3,7 @@
 //	millrace serve            the server
 //	millrace demo             the server with an embedded broker, sample topics and a tour
 //	millrace query "SELECT …" statements without a server
-//	millrace version
+//	millrace version          also --version; millrace help COMMAND is millrace COMMAND --help
 //
 // Everything it does is in package server; here are the flags, where else their values may come from (settings.go), and the exit code.
 package main
@@ -15,6 +15,8 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -65,6 +67,19 @@ func main() {
 	os.Exit(run(ctx, os.Args[1:], os.Environ(), &streams{os.Stdout, os.Stderr, isTerminal(os.Stderr)}))
 }
 
+// flagsElsewhere are flags of other servers → ours.
+var flagsElsewhere = map[string]string{"port": "listen", "host": "listen", "bind": "listen", "address": "listen", "http-port": "http", "datadir": "data-dir"}
+
+// flagMeant names our flag in the place of one that other servers have; kong itself finds those that are misspelled.
+func flagMeant(message string) string {
+	for theirs, ours := range flagsElsewhere {
+		if name, _, _ := strings.Cut(strings.TrimPrefix(message, "unknown flag --"), ","); name == theirs && !strings.Contains(message, "did you mean") {
+			return ", did you mean \"--" + ours + "\"?"
+		}
+	}
+	return ""
+}
+
 // run parses the command line, runs the command and gives the exit code: 0, or 1 with the reason on the error stream.
 func run(ctx context.Context, args, environ []string, s *streams) (code int) {
 	var c cli
@@ -72,6 +87,14 @@ func run(ctx context.Context, args, environ []string, s *streams) (code int) {
 	parser, err := kong.New(&c, kong.Name("millrace"), kong.Description(about), kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
 		kong.Writers(s.out, s.err), kong.Exit(func(n int) { exited, code = true, n }), kong.BindTo(ctx, (*context.Context)(nil)), kong.Bind(s),
 		kong.Bind(environment(environ)))
+	switch {
+	case len(args) == 0: // a stranger's first call
+		args = []string{"--help"}
+	case args[0] == "help":
+		args = append(slices.Clone(args[1:]), "--help")
+	case len(args) == 1 && args[0] == "--version":
+		args = []string{"version"}
+	}
 	if err == nil {
 		var parsed *kong.Context
 		if parsed, err = parser.Parse(args); exited {
@@ -86,7 +109,7 @@ func run(ctx context.Context, args, environ []string, s *streams) (code int) {
 	case err == nil:
 		return 0
 	case errors.As(err, &failed):
-		fmt.Fprintf(s.err, "millrace: %v\n(millrace --help lists commands and flags)\n", err)
+		fmt.Fprintf(s.err, "millrace: %v%s\n(millrace --help lists commands and flags)\n", err, flagMeant(err.Error()))
 	default:
 		fmt.Fprintf(s.err, "millrace: %v\n", err)
 	}

@@ -151,7 +151,15 @@ func TestHelpAndVersion(t *testing.T) {
 	if code, out, _ := command(t, nil, "version"); code != 0 || out != "millrace dev\n" {
 		t.Errorf("version: %d %q", code, out)
 	}
-	for _, args := range [][]string{{"--help"}, {"serve", "--help"}, {"query", "--help"}, {"demo", "--help"}} {
+	if code, out, _ := command(t, nil, "--version"); code != 0 || out != "millrace dev\n" {
+		t.Errorf("--version: %d %q", code, out)
+	}
+	for flag, want := range map[string]string{"--port": "--listen", "--http-port": "--http", "--data-dri": "--data-dir"} {
+		if code, _, errs := command(t, nil, "serve", flag, "1"); code != 1 || !strings.Contains(errs, "did you mean \""+want+"\"?") {
+			t.Errorf("serve %s: %d %q", flag, code, errs)
+		}
+	}
+	for _, args := range [][]string{{}, {"--help"}, {"help"}, {"help", "query"}, {"serve", "--help"}, {"query", "--help"}, {"demo", "--help"}} {
 		code, out, _ := command(t, nil, args...)
 		if code != 0 || !strings.Contains(out, "millrace") {
 			t.Errorf("%v: %d %q", args, code, out)

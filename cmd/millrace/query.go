@@ -27,6 +27,8 @@ func (queryCommand) Help() string {
   millrace query "SELECT count(*) FROM read_kafka(bootstrapServers => 'broker:9092', subscribe => 'orders')"
   millrace query --format jsonl -f report.sql > report.jsonl
 
+With several statements, json writes an array for each result, one after the other; jsonl writes the rows of all.
+
 The exit code is 1 when a statement fails; statements after it are not run. Errors and warnings go to the error stream. So does a
 line that shows progress, when that is a terminal.`
 }

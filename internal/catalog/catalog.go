@@ -78,7 +78,7 @@ func Open(dir string) (*Catalog, error) {
 	}
 	lock, err := lockDir(filepath.Join(dir, "lock"))
 	if err != nil {
-		return nil, fmt.Errorf("data directory %s is in use by another process: %w", dir, err)
+		return nil, fmt.Errorf("data directory %s is in use by another process: %w (when that is a server, connect to it with a MySQL client)", dir, err)
 	}
 	c := &Catalog{path: filepath.Join(dir, "catalog.json"), lock: lock}
 	if c.state, err = readFile(c.path); err != nil {

@@ -140,10 +140,13 @@ func visit(ctx context.Context, conn *sql.Conn, says, statement string, out io.W
 		return err
 	}
 	line := fmt.Sprintf("%d rows in %s", len(cells), took.Round(100*time.Microsecond))
+	if len(cells) == 1 {
+		line = strings.Replace(line, "rows", "row", 1)
+	}
 	if len(head) == 0 {
 		line = fmt.Sprintf("done in %s", took.Round(100*time.Microsecond))
 	}
-	if bytes.Int64 > 0 {
+	if bytes.Int64 > 0 && len(head) > 0 { // a statement without rows reads nothing, and the variables tell of the one before
 		line += fmt.Sprintf(", read %d records, %s", records.Int64, size(bytes.Int64))
 	}
 	fmt.Fprintf(out, "(%s)\n", line)

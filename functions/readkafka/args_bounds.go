@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"millrace/internal/kafka"
 	"millrace/internal/sqlerr"
@@ -39,6 +40,10 @@ func (b *binder) bounds() error {
 	return nil
 }
 
+// Times of Kafka are milliseconds. A number between these two is of this century when it is taken for seconds, and of the early seventies
+// as it stands.
+const secondsFrom, secondsTo = 946_684_800, 100_000_000_000
+
 // bound takes the argument of s that wins. The others are not even parsed, as in Spark, but a warning names them.
 func (b *binder) bound(s side, to *kafka.Bound) error {
 	var given []string
@@ -56,6 +61,10 @@ func (b *binder) bound(s side, to *kafka.Bound) error {
 	switch given[0] {
 	case s.timestamp:
 		*to = kafka.Bound{Kind: kafka.AtTimestamp, Timestamp: b.Int(s.timestamp)}
+		if to.Timestamp >= secondsFrom && to.Timestamp < secondsTo {
+			b.warn("'%s' is %d, which in milliseconds is in %d: did you mean %d000?", b.As(s.timestamp), to.Timestamp,
+				time.UnixMilli(to.Timestamp).UTC().Year(), to.Timestamp)
+		}
 		return nil
 	case s.byTimestamp:
 		times, err := parseTimestamps(b.String(s.byTimestamp))

@@ -49,6 +49,8 @@ func (s *Snapshot) Plan(ctx context.Context, spec ReadSpec, req scan.Request) (s
 	p := &planner{Snapshot: s, spec: spec}
 	if len(s.Missing) > 0 {
 		p.warnings = append(p.warnings, skipped(s.Missing))
+	} else if len(s.Topics) == 0 {
+		p.warnings = append(p.warnings, "no topic matches: there is nothing to read")
 	}
 	for _, b := range []struct {
 		bound Bound

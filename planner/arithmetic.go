@@ -79,10 +79,10 @@ func (c compiler) number(e sql.Expression, typ sql.Type) (kernel, bool) {
 	return kernel{typ: typ, kind: t, build: func(*inputs) (ops.Expr, error) { return ops.Const(t, x), nil }}, true
 }
 
-// negative compiles -x.
+// negative compiles -x for integers. Of zero as a DOUBLE the engine makes 0 and multiplication -0.
 func (c compiler) negative(e *expression.UnaryMinus) (kernel, bool) {
 	x, ok := c.compile(e.Child)
-	if !ok || !x.integral() && (x.kind.Kind != column.Float64 || x.typ != types.Float64) {
+	if !ok || !x.integral() {
 		return kernel{}, false
 	}
 	minusOne := kernel{typ: types.Int64, kind: column.Type{Kind: column.Int64}, build: func(*inputs) (ops.Expr, error) {

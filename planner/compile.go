@@ -134,6 +134,9 @@ func (c compiler) compile(e sql.Expression) (kernel, bool) {
 	if op, l, r, ok := comparison(e); ok {
 		return c.compare(op, l, r)
 	}
+	if part, of, ok := datePart(e); ok {
+		return c.part(e.Type(c.ctx), part, of)
+	}
 	return kernel{}, false
 }
 

@@ -296,7 +296,10 @@ func randomComputed(rnd *rand.Rand) string {
 	text := func() string {
 		return pick("{`value`:s}", "topic", "`key`", "{`key`::STRING}", "concat(topic, '-', {`value`:s})", "`offset`", "{`value`::STRING}")
 	}
-	switch rnd.IntN(15) {
+	switch rnd.IntN(16) {
+	case 15:
+		return pick("year(", "quarter(", "month(", "day(", "dayofmonth(", "dayofyear(", "weekday(", "dayofweek(", "hour(", "minute(", "second(") +
+			pick("`timestamp`", "{`timestamp`::DATE}", "{{`value`:n}?::TIMESTAMP}", "{{`value`:n}?::DATE}", "`offset`", "'2026-01-02'", "NULL") + ")"
 	case 10:
 		return pick("upper(", "lower(", "char_length(", "trim(", "ltrim(", "rtrim(", "trim(both 's' from ", "trim(leading 's' from ", "trim(trailing '1' from ", "trim(NULL from ") + text() + ")"
 	case 11:

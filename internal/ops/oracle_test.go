@@ -135,7 +135,7 @@ func toRat(v any) *big.Rat {
 
 // operand is a column, a constant, a function, arithmetic or a choice.
 func operand(t *rapid.T, depth int) oracle {
-	switch rapid.IntRange(0, 8).Draw(t, "operand") {
+	switch rapid.IntRange(0, 9).Draw(t, "operand") {
 	case 0:
 		f := rapid.SampledFrom(rowFields).Draw(t, "type")
 		return constantOf(t, f.Type)
@@ -160,6 +160,8 @@ func operand(t *rapid.T, depth int) oracle {
 		return modOf(t, depth)
 	case 5:
 		return textOf(t, depth)
+	case 7:
+		return partOracle(t)
 	case 6:
 		x := textOf(t, depth)
 		return oracle{must(Characters(x.expr)), func(row []any) (any, error) {

@@ -46,10 +46,40 @@ func (c cheapSystem) NewSessionMap() map[string]sql.SystemVarValue {
 	return map[string]sql.SystemVarValue{}
 }
 
-type cheapStatus struct{ sql.StatusVariableRegistry }
+// cheapStatus also guards the registry: an engine that is made resets variables without a lock, while sessions of another one in the process read them.
+type cheapStatus struct {
+	sql.StatusVariableRegistry
+	mu *sync.RWMutex
+}
+
+func (c cheapStatus) SetGlobal(name string, value any) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.StatusVariableRegistry.SetGlobal(name, value)
+}
+
+func (c cheapStatus) NewGlobalMap() map[string]sql.StatusVarValue {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return c.StatusVariableRegistry.NewGlobalMap()
+}
+
+func (c cheapStatus) GetGlobal(name string) (sql.StatusVariable, any, bool) {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return c.StatusVariableRegistry.GetGlobal(name)
+}
+
+func (c cheapStatus) IncrementGlobal(name string, by int) {
+	c.mu.RLock() // increments exclude each other
+	defer c.mu.RUnlock()
+	c.StatusVariableRegistry.IncrementGlobal(name, by)
+}
 
 func (c cheapStatus) NewSessionMap() map[string]sql.StatusVarValue {
 	if opening.Load() > 0 {
+		c.mu.RLock()
+		defer c.mu.RUnlock()
 		return c.StatusVariableRegistry.NewSessionMap()
 	}
 	return map[string]sql.StatusVarValue{}
@@ -61,7 +91,7 @@ func installCheapContexts() {
 		sql.SystemVariables = cheapSystem{sql.SystemVariables}
 	}
 	if _, done := sql.StatusVariables.(cheapStatus); !done {
-		sql.StatusVariables = cheapStatus{sql.StatusVariables}
+		sql.StatusVariables = cheapStatus{sql.StatusVariables, new(sync.RWMutex)}
 	}
 }
 

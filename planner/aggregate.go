@@ -94,6 +94,9 @@ func groupable(k kernel) bool {
 		return bytewise(k.typ)
 	case column.Bool, column.Int32, column.Int64, column.Bytes, column.Timestamp, column.Date:
 		return true
+	case column.Decimal:
+		// Without a fraction every number has one spelling, whichever way the engine hashes it.
+		return k.kind.Scale == 0
 	default:
 		return false
 	}

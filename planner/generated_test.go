@@ -238,7 +238,8 @@ func randomQuery(rnd *rand.Rand) query {
 				"MIN(`key`)", "MAX(`value`)", "MAX(topic)", "SUM(`partition`) + COUNT(*)", "MIN(length(`key`))", "COUNT(`partition` = 1)", "SUM(`offset` + 1)", "COUNT(DISTINCT `key`)", "COUNT(DISTINCT {`value`:s})", "SUM({{`value`:n}?::DOUBLE})", "SUM({{`value`:n}?::DECIMAL(20,3)})", "SUM({{`value`:n}?::BIGINT})", "MIN({{`value`:n}?::INT})", "MAX({`value`:s})", "MAX({{`value`:n}?::DECIMAL(10,1)})", "AVG({{`value`:n}?::INT})", "COUNT({{`value`:n}?::TIMESTAMP})", "MAX(`key`) IS NULL")
 		}), "COUNT(*)")
 		if rnd.IntN(2) == 0 {
-			q.keys = []string{pick("topic", "`partition`", "`key`", "{`value`:s}", "length(`key`)", "`offset` > 2", "`key` IS NULL", "`timestamp`", "`offset` % 3", "length(`value`)", "{`value`:s}", "{{`value`:n}?::INT}", "{{`value`:n}?::DATE}")}
+			q.keys = []string{pick("topic", "`partition`", "`key`", "{`value`:s}", "length(`key`)", "`offset` > 2", "`key` IS NULL", "`timestamp`", "`offset` % 3", "length(`value`)", "{`value`:s}", "{{`value`:n}?::INT}", "{{`value`:n}?::DATE}",
+				"`partition` % 2", "{{`value`:n}?::DECIMAL(9,0)}", "upper({`value`:s})", "hour(`timestamp`)", "coalesce(length(`key`), -1)", "if(`offset` > 3, 'late', 'early')", "CASE WHEN `offset` < 3 THEN topic END")}
 			if rnd.IntN(2) == 0 {
 				q.keys = append(q.keys, pick("timestamp IS NULL", "`offset` > 3"))
 			}

@@ -1,7 +1,9 @@
 package ops
 
 import (
+	"strings"
 	"testing"
+	"unicode"
 
 	"millrace/internal/column"
 
@@ -86,6 +88,34 @@ func TestCaseRefusesMixedTypes(t *testing.T) {
 	} {
 		if e, err := Case([]When{{when, c[0]}}, c[1]); err == nil {
 			t.Errorf("%v is accepted", e)
+		}
+	}
+}
+
+// Two branches use one expression at different rows, and what is made of it is used again after that.
+func TestSharedResultsSurviveBranches(t *testing.T) {
+	text := column.Field{Name: "t", Type: column.Type{Kind: column.Text}, Nullable: true}
+	n := column.Field{Name: "n", Type: column.Type{Kind: column.Int64}}
+	x := must(Coalesce(Column(1, text), Const(text.Type, "none")))
+	upper := must(Fold("upper", x, unicode.ToUpper))
+	low, high := must(Compare(Lt, Column(0, n), int64Const(2))), must(Compare(Ge, Column(0, n), int64Const(2)))
+	both := must(Case([]When{{low, upper}, {high, x}}, nil))
+	again := must(Case([]When{{low, upper}}, nil))
+	uses := map[string]int{}
+	countUses(uses, []Expr{both, again})
+	l := newLane(uses)
+	first, second := l.bind(both), l.bind(again)
+	for _, want := range [][2]string{{"A B c d", "A B NULL NULL"}, {"A B c d", "A B NULL NULL"}} {
+		b := batchOf(ints(0, 1, 2, 3), texts("a", "b", "c", "d"))
+		l.batch++
+		for k, x := range []evaluator{first, second} {
+			v, err := x.eval(b, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := strings.Join([]string{cell(v, 0), cell(v, 1), cell(v, 2), cell(v, 3)}, " "); got != want[k] {
+				t.Errorf("expression %d gives %s, want %s", k, got, want[k])
+			}
 		}
 	}
 }

@@ -16,6 +16,8 @@ type lane struct {
 	shared map[string]any
 	// batch counts the batches; what is cached is valid for one.
 	batch int64
+	// grown counts how often a memo was computed again for more rows of a batch. Results made of it before may point into what it overwrote.
+	grown int64
 	// identity is 0, 1, 2 …: the selection of all rows, for kernels that have no dense form.
 	identity []int32
 	// scratch serves a single kernel call.
@@ -103,36 +105,64 @@ func countUses(uses map[string]int, list []Expr) {
 	}
 }
 
-// memo computes an expression once a batch for all who use it. Whoever asks for rows that are computed gets the vector at hand;
-// an operator asks for the same rows of all its operands, or fewer inside one of them, so a vector that it holds is never
-// computed again under its hands.
+// memo computes an expression once a batch for all who use it. Whoever asks for rows that are computed gets the vector at hand. Who asks
+// for others, as the branches of a CASE do, has it computed again for those and the ones before, so that whoever holds the vector finds
+// its rows in it; memos that may point into it are then computed again too before they are used.
 type memo struct {
 	x     evaluator
 	lane  *lane
 	batch int64
+	grown int64
 	all   bool
 	done  []uint64
+	rows  []int32
 	out   *column.Vector
 }
 
 func (m *memo) eval(in *column.Batch, sel []int32) (*column.Vector, error) {
-	if m.batch == m.lane.batch && m.holds(sel) {
-		return m.out, nil
+	if m.batch == m.lane.batch {
+		held := m.holds(sel)
+		switch {
+		case held && m.grown == m.lane.grown:
+			return m.out, nil
+		case !held:
+			m.lane.grown++
+		}
+		sel = m.and(in.N, sel)
 	}
 	m.batch = 0
 	out, err := m.x.eval(in, sel)
 	if err != nil {
 		return nil, err
 	}
-	m.out, m.batch, m.all = out, m.lane.batch, sel == nil
+	m.out, m.batch, m.grown, m.all = out, m.lane.batch, m.lane.grown, sel == nil
 	if !m.all {
 		m.done = room(m.done, (in.N+63)/64)
 		clear(m.done)
-		for _, i := range sel {
-			m.done[i>>6] |= 1 << (uint(i) & 63)
-		}
+		m.mark(sel)
 	}
 	return out, nil
+}
+
+// and gives the rows that are computed and those of sel.
+func (m *memo) and(n int, sel []int32) []int32 {
+	if m.all || sel == nil {
+		return nil
+	}
+	m.mark(sel)
+	m.rows = room(m.rows, n)
+	k := 0
+	for i := range int32(n) {
+		m.rows[k] = i
+		k += int(m.done[i>>6] >> (uint(i) & 63) & 1)
+	}
+	return m.rows[:k]
+}
+
+func (m *memo) mark(sel []int32) {
+	for _, i := range sel {
+		m.done[i>>6] |= 1 << (uint(i) & 63)
+	}
 }
 
 func (m *memo) holds(sel []int32) bool {

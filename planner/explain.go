@@ -19,15 +19,25 @@ func (s *Scan) DebugString(*sql.Context) string { return s.tree(nil) }
 // Describe implements sql.Describable. It also asks the cluster what would be read now; when that fails it says so, as the plan is
 // right all the same.
 func (s *Scan) Describe(ctx *sql.Context, _ sql.DescribeOptions) string {
+	splits, err := s.openSplits(ctx)
+	switch {
+	case err != nil:
+		return s.tree([]string{"splits: not known, " + firstLine(err.Error())})
+	case live(ctx, s.table):
+		return s.tree(describeTail(splits))
+	default:
+		return s.tree(describeSplits(splits))
+	}
+}
+
+// openSplits asks the cluster what s would read now.
+func (s *Scan) openSplits(ctx *sql.Context) ([]scan.Split, error) {
 	src, err := s.table.Open(ctx, s.request)
 	if err != nil {
-		return s.tree([]string{"splits: not known, " + firstLine(err.Error())})
+		return nil, err
 	}
 	defer src.Close()
-	if live(ctx, s.table) {
-		return s.tree(describeTail(src.Splits()))
-	}
-	return s.tree(describeSplits(src.Splits()))
+	return append([]scan.Split(nil), src.Splits()...), nil
 }
 
 // describeTail lists where a read that follows topics begins.
@@ -67,12 +77,8 @@ func listSplits(lines []string, splits []scan.Split) []string {
 // tree prints s; splits are lines to add.
 func (s *Scan) tree(splits []string) string {
 	lines := append([]string(nil), s.about...)
-	if d := s.domain; !d.unbounded() {
-		text := d.String()
-		if d.until != math.MaxInt64 && s.plan != nil {
-			text += map[bool]string{true: ", trusted", false: " (LogAppendTime only)"}[s.trusted]
-		}
-		lines = append(lines, "bounds: "+text)
+	if b := s.boundsText(); b != "" {
+		lines = append(lines, "bounds: "+b)
 	}
 	for _, p := range s.predicates {
 		lines = append(lines, fmt.Sprintf("predicate: %s %s", p.text, p.pushed))
@@ -84,7 +90,7 @@ func (s *Scan) tree(splits []string) string {
 		lines = append(lines, "group by: "+strings.Join(s.keyTexts, ", "))
 	}
 	if !s.aggregated() {
-		lines = append(lines, "columns: "+s.columns())
+		lines = append(lines, "columns: "+listOf(s.columns()))
 	}
 	if s.plan != nil {
 		line := "reads: " + s.reads()
@@ -131,13 +137,31 @@ func (s *Scan) backwards() string {
 	}
 }
 
-func (s *Scan) columns() string {
+// boundsText is what of the topics is read, empty for all of them.
+func (s *Scan) boundsText() string {
+	d := s.domain
+	if d.unbounded() {
+		return ""
+	}
+	text := d.String()
+	if d.until != math.MaxInt64 && s.plan != nil {
+		text += map[bool]string{true: ", trusted", false: " (LogAppendTime only)"}[s.trusted]
+	}
+	return text
+}
+
+// columns are the names of those that somebody needs.
+func (s *Scan) columns() []string {
 	var names []string
 	for i, o := range s.outputs {
 		if !o.unneeded {
 			names = append(names, s.schema[i].Name)
 		}
 	}
+	return names
+}
+
+func listOf(names []string) string {
 	if len(names) == 0 {
 		return "none"
 	}

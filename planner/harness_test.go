@@ -133,7 +133,12 @@ type recordSource struct {
 func (s *recordSource) Splits() []scan.Split {
 	return []scan.Split{{Topic: "a", Range: scan.Range{From: 0, To: 10}}}
 }
-func (s *recordSource) Stats() scan.Stats  { return scan.Stats{} }
+func (s *recordSource) Stats() scan.Stats {
+	return scan.Stats{
+		Splits: 1, SplitsDone: 1, Offsets: 10, OffsetsDone: 10, Records: 10, Batches: 2, BatchesSkipped: 3, BatchesCounted: 4,
+		BytesFetched: 500, BytesDecoded: 600, Requests: 7, Retries: 8, MemoryBytes: 900,
+	}
+}
 func (s *recordSource) Warnings() []string { return s.log.warnings }
 func (s *recordSource) Close()             { s.closed.Do(func() { s.log.open.Add(-1) }) }
 

@@ -30,7 +30,8 @@ type Options struct {
 	KeepBytes int64
 }
 
-// Install adds the planner's rules to an analyzer that is fully configured: pushdown comes after all of the engine's. Call it once for each analyzer.
+// Install adds the planner's rules to an analyzer that is fully configured: pushdown comes after all of the engine's, and
+// EXPLAIN ANALYZE and FORMAT=JSON are ours. Call it once for each analyzer.
 func Install(a *analyzer.Analyzer) { InstallWith(a, Options{}) }
 
 // InstallWith is Install with options.
@@ -48,6 +49,7 @@ func InstallWith(a *analyzer.Analyzer, o Options) {
 		{Id: pushdownRule, Apply: o.apply},
 	}}
 	a.Batches = slices.Concat([]*analyzer.Batch{before}, a.Batches, []*analyzer.Batch{after})
+	a.ExecBuilder.PriorityBuilder = explainer{a.ExecBuilder}
 }
 
 // Functions are the engine's functions that the planner replaces by correct ones. The database provider must offer them, before the

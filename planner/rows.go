@@ -30,6 +30,8 @@ type rowIter struct {
 	rows *ops.Rows
 	src  scan.Source
 	out  *rowBuilder
+	// figures is not nil when the statement is analysed; src is then watched.
+	figures *figures
 
 	releasing sync.Once
 	warning   sync.Once
@@ -48,7 +50,7 @@ type BatchRowIter struct {
 }
 
 func newRowIter(ctx *sql.Context, s *Scan, src scan.Source, rows *ops.Rows) sql.RowIter {
-	it := &rowIter{rows: rows, src: src, out: newRowBuilder(s)}
+	it := &rowIter{rows: rows, src: src, out: newRowBuilder(s), figures: readingFigures(ctx)}
 	it.disarm = context.AfterFunc(ctx, func() { _ = it.release() })
 	if fields, ok := s.batchFields(); ok {
 		return &BatchRowIter{rowIter: it, fields: fields, from: s.from}
@@ -125,6 +127,13 @@ func (it *rowIter) Close(ctx *sql.Context) error {
 func (it *rowIter) release() (err error) {
 	it.releasing.Do(func() {
 		err = it.rows.Close()
+		if it.figures != nil {
+			var most int64
+			if w, ok := it.src.(*watchedSource); ok {
+				most = w.most.Load()
+			}
+			it.figures.addScan(it.rows.Stats(), it.src.Stats(), it.src.Splits(), most, it.rows.MemoryBytes())
+		}
 		it.src.Close()
 	})
 	return err

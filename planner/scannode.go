@@ -260,6 +260,9 @@ func (s *Scan) RowIter(ctx *sql.Context, _ sql.Row) (sql.RowIter, error) {
 	}
 	rows, ok, collect := s.kept.get(ctx)
 	if ok {
+		if f := readingFigures(ctx); f != nil {
+			f.reused.Add(1)
+		}
 		return &keptIter{rows: rows}, nil
 	}
 	iter, err := s.read(ctx)
@@ -274,6 +277,9 @@ func (s *Scan) read(ctx *sql.Context) (sql.RowIter, error) {
 	src, err := s.table.Open(ctx, s.request)
 	if err != nil {
 		return nil, err
+	}
+	if readingFigures(ctx) != nil {
+		src = &watchedSource{Source: src}
 	}
 	o := ops.RunOptions{MemoryBytes: s.memory}
 	if live(ctx, s.table) {

@@ -4,7 +4,9 @@ import (
 	"github.com/dolthub/go-mysql-server/sql"
 	"github.com/dolthub/go-mysql-server/sql/transform"
 	"github.com/dolthub/go-mysql-server/sql/types"
+	"github.com/dolthub/vitess/go/vt/sqlparser"
 
+	"millrace/planner"
 	"millrace/server/dialect"
 )
 
@@ -48,6 +50,17 @@ func (x *session) describe(c *sql.Context, d dialect.DescribeFunction, r results
 		}
 	}
 	return r.EndRows()
+}
+
+// explainDocumentSchema is that of EXPLAIN FORMAT=JSON: one document, which may be longer than the engine's column for lines of a plan.
+var explainDocumentSchema = sql.Schema{{Name: "plan", Type: types.LongText}}
+
+// shownSchema is what the columns of a statement are for a client; s is what the engine says.
+func (st *statement) shownSchema(s sql.Schema) sql.Schema {
+	if e, ok := st.ast.(*sqlparser.Explain); ok && e.ExplainFormat == planner.ExplainJSON {
+		return explainDocumentSchema
+	}
+	return s
 }
 
 // schemaOf is the schema of a query's result, found without running it.

@@ -138,16 +138,24 @@ func TestKillAndDisconnectReachAScanThatWaits(t *testing.T) {
 		t.Fatal(err)
 	}
 	done := make(chan error, 1)
-	go func() {
-		_, err := rows(db, query)
-		done <- err
-	}()
-	<-fetching
 	begin := time.Now()
-	do(t, other, fmt.Sprintf("KILL QUERY %d", id))
-	wantError(t, <-done, 1317, "70100", "interrupted")
-	if took := time.Since(begin); took > time.Second {
-		t.Errorf("KILL QUERY took %v", took)
+	for _, statement := range []string{query, "EXPLAIN ANALYZE " + query} {
+		go func() {
+			_, err := rows(db, statement)
+			done <- err
+		}()
+		if statement == query {
+			<-fetching
+		}
+		for !strings.Contains(processes(r), statement) { // a fetch may be one of the statement before
+			time.Sleep(time.Millisecond)
+		}
+		begin = time.Now()
+		do(t, other, fmt.Sprintf("KILL QUERY %d", id))
+		wantError(t, <-done, 1317, "70100", "interrupted")
+		if took := time.Since(begin); took > time.Second {
+			t.Errorf("KILL QUERY of %s took %v", statement, took)
+		}
 	}
 
 	ctx, cancel := context.WithCancel(t.Context())

@@ -250,6 +250,8 @@ func TestSecretsAreNowhere(t *testing.T) {
 		"SELECT * FROM read_kafka(bootstrapServers => '127.0.0.1:1', subscribe => 't', `kafka.ssl.key.password` => 'canary-3f1c') WHERE nope = 1",
 		"SELECT * FROM read_kafka(bootstrapServers => '127.0.0.1:1', `kafka.ssl.key.password` => 'canary-3f1c' canary",
 		"EXPLAIN SELECT * FROM read_kafka(bootstrapServers => '127.0.0.1:1', subscribe => 't', `kafka.ssl.key.password` => 'canary-3f1c')",
+		"EXPLAIN FORMAT=JSON SELECT * FROM read_kafka(bootstrapServers => '127.0.0.1:1', subscribe => 't', `kafka.ssl.key.password` => 'canary-3f1c')",
+		"EXPLAIN ANALYZE SELECT * FROM read_kafka(bootstrapServers => '127.0.0.1:1', subscribe => 't', `kafka.ssl.key.password` => 'canary-3f1c')",
 	} {
 		got, err := rows(db, s)
 		seen.WriteString(got + "\n")

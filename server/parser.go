@@ -12,6 +12,7 @@ import (
 	"github.com/dolthub/vitess/go/vt/vterrors"
 
 	"millrace/internal/sqlerr"
+	"millrace/planner"
 	"millrace/server/dialect"
 )
 
@@ -114,9 +115,6 @@ func parseText(text string, mode dialect.Mode, options sqlparser.ParserOptions, 
 
 // explain makes EXPLAIN of a query the engine's EXPLAIN of the parsed query.
 func explain(st *statement, e dialect.Explain, mode dialect.Mode, options sqlparser.ParserOptions, ctx context.Context) (*statement, error) {
-	if e.Format != "" && !strings.EqualFold(e.Format, "TREE") {
-		return nil, sqlerr.New(sqlerr.NotSupported, "EXPLAIN FORMAT=%s is not supported yet", strings.ToUpper(e.Format)).WithHint("use EXPLAIN FORMAT=TREE")
-	}
 	inner, err := parseText(e.Query, mode, options, ctx)
 	if err != nil {
 		return nil, err
@@ -125,7 +123,11 @@ func explain(st *statement, e dialect.Explain, mode dialect.Mode, options sqlpar
 		return nil, sqlerr.New(sqlerr.NotSupported, "EXPLAIN of this statement is not supported yet")
 	}
 	st.params = inner.params
-	st.ast = &sqlparser.Explain{Statement: inner.ast, ExplainFormat: sqlparser.TreeStr, Analyze: e.Analyze}
+	format := sqlparser.TreeStr
+	if e.Format == "JSON" {
+		format = planner.ExplainJSON
+	}
+	st.ast = &sqlparser.Explain{Statement: inner.ast, ExplainFormat: format, Analyze: e.Analyze}
 	return st, nil
 }
 

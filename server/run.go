@@ -51,9 +51,10 @@ func (x *session) run(ctx context.Context, st *statement, values map[string]sqlp
 	return fault(c, x.answer(c, st, values, r))
 }
 
-// limit applies max_execution_time, which as in MySQL is for SELECT.
+// limit applies max_execution_time, which as in MySQL is for SELECT, and for the SELECT that EXPLAIN ANALYZE runs.
 func (x *session) limit(ctx context.Context, st *statement) (context.Context, context.CancelFunc, error) {
-	if _, ok := st.ast.(sqlparser.SelectStatement); !ok {
+	explain, _ := st.ast.(*sqlparser.Explain)
+	if _, ok := st.ast.(sqlparser.SelectStatement); !ok && (explain == nil || !explain.Analyze) {
 		return ctx, func() {}, nil
 	}
 	v, err := x.sql.GetSessionVariable(x.context(ctx, ""), "max_execution_time")
@@ -144,7 +145,7 @@ func (x *session) execute(c *sql.Context, st *statement, values map[string]sqlpa
 		defer x.sql.UnprepareQuery(st.text)
 	}
 	schema, rows, _, err := x.engine.QueryWithBindings(c, st.text, st.ast, values, nil)
-	return schema, rows, err
+	return st.shownSchema(schema), rows, err
 }
 
 // answerOK runs a statement that returns no rows to its end.

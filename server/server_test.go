@@ -244,7 +244,8 @@ func TestErrorsHaveNumberStateAndPlace(t *testing.T) {
 		{"LOAD DATA INFILE '/etc/passwd' INTO TABLE t", 1290, "HY000", "LOAD DATA"},
 		{"SELECT 1; SELECT 2", 1064, "42000", "line 1 column 11"},
 		{"CREATE STREAMING TABLE s AS SELECT 1", 1235, "42000", "CREATE STREAMING TABLE is not supported yet"},
-		{"EXPLAIN FORMAT=JSON SELECT 1", 1235, "42000", "not supported yet"},
+		{"EXPLAIN FORMAT=XML SELECT 1", 1064, "42000", "allowed are TREE and JSON"},
+		{"EXPLAIN ANALYZE INSERT INTO t VALUES (1)", 1235, "42000", "changes nothing"},
 		{"KILL 4000000", 1094, "HY000", "4000000"},
 	} {
 		_, err := db.Exec(test.statement)
@@ -421,6 +422,8 @@ func TestMaxExecutionTime(t *testing.T) {
 	do(t, db, "SET SESSION max_execution_time = 100")
 	_, err := rows(db, "SELECT sleep(30)")
 	wantError(t, err, 3024, "HY000", "max_execution_time")
+	_, err = rows(db, "EXPLAIN ANALYZE SELECT sleep(30)")
+	wantError(t, err, 3024, "HY000", "max_execution_time")
 	want(t, db, "SELECT 1", "1\n1")
 }
 
@@ -454,6 +457,35 @@ func TestExplainIsATree(t *testing.T) {
 	if err != nil || !strings.HasPrefix(got, "Field|Type|Null|Key|Default|Extra\nid|int|NO|PRI|NULL|") {
 		t.Errorf("DESCRIBE t: %q %v", got, err)
 	}
+}
+
+// EXPLAIN ANALYZE is a statement like any other: it can be prepared with values, it fails as its query does, and it changes nothing.
+func TestExplainAnalyze(t *testing.T) {
+	db := start(t).root(t)
+	do(t, db, "CREATE TABLE t (id INT PRIMARY KEY)")
+	do(t, db, "INSERT INTO t VALUES (1), (2), (3)")
+	do(t, db, "PREPARE p FROM 'EXPLAIN ANALYZE FORMAT=JSON SELECT id FROM t WHERE id % 2 = 1'")
+	for _, q := range []struct {
+		statement string
+		args      []any
+		text      string
+	}{
+		{"EXPLAIN ANALYZE SELECT id FROM t WHERE id % 2 = 1", nil, "[rows in 3, out 2, time "},
+		{"EXPLAIN ANALYZE SELECT id FROM t WHERE id % 2 = ?", []any{1}, "[rows in 3, out 2, time "},
+		{"EXPLAIN ANALYZE FORMAT=JSON SELECT id FROM t WHERE id % 2 = ?", []any{1}, `"rows": 2`},
+		{"EXPLAIN FORMAT=JSON SELECT id FROM t WHERE id % 2 = ?", []any{1}, `"operator": "Filter"`},
+		{"EXECUTE p", nil, `"rows": 2`},
+	} {
+		got, err := rows(db, q.statement, q.args...)
+		if err != nil || !strings.HasPrefix(got, "plan\n") || !strings.Contains(got, q.text) {
+			t.Errorf("%s: %s %v, want %s in it", q.statement, got, err, q.text)
+		}
+	}
+	_, err := rows(db, "EXPLAIN ANALYZE SELECT (SELECT id FROM t)")
+	wantError(t, err, 1242, "21000", "")
+	_, err = rows(db, "EXPLAIN ANALYZE DELETE FROM t")
+	wantError(t, err, 1235, "42000", "changes nothing")
+	want(t, db, "SELECT count(*) AS n FROM t", "n\n3")
 }
 
 func TestPreparedInSQL(t *testing.T) {

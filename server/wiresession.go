@@ -68,7 +68,7 @@ func (x wireSession) Prepare(ctx context.Context, text string) (*wire.Stmt, erro
 	case *plan.InsertInto, *plan.Update, *plan.UpdateJoin, *plan.DeleteFrom:
 		// They have a schema for the engine's own use; a client gets no rows.
 	default:
-		if schema := node.Schema(c); !types.IsOkResultSchema(schema) {
+		if schema := st.shownSchema(node.Schema(c)); !types.IsOkResultSchema(schema) {
 			p.Columns = columnsOf(c, schema)
 		}
 	}

@@ -191,3 +191,6 @@ func (r *Rows) Stats() []OperatorStats {
 	}
 	return append(list, r.finished.stats(name))
 }
+
+// MemoryBytes is about what groups, or the rows of a sort, take now.
+func (r *Rows) MemoryBytes() int64 { return r.memory.Load() }

@@ -112,6 +112,8 @@ func (c compiler) compile(e sql.Expression) (kernel, bool) {
 		return c.in(e.Left(), e.Right())
 	case *expression.Like:
 		return c.like(e)
+	case checkedArithmetic:
+		return c.arithmetic(e.Arithmetic)
 	case *expression.Arithmetic:
 		return c.arithmetic(e)
 	case *expression.UnaryMinus:

@@ -44,7 +44,7 @@ func isConstant(e sql.Expression) bool {
 	switch e := e.(type) {
 	case *expression.Literal:
 		return true
-	case *expression.Interval, *expression.Arithmetic, *expression.UnaryMinus, *expression.Convert, expression.Tuple:
+	case *expression.Interval, *expression.Arithmetic, checkedArithmetic, *expression.UnaryMinus, *expression.Convert, expression.Tuple:
 	case sql.FunctionExpression:
 		if !pureFunctions[strings.ToLower(e.FunctionName())] {
 			return false

@@ -17,6 +17,7 @@ const (
 	nullabilityRule analyzer.RuleId = 9002
 	instantsRule    analyzer.RuleId = 9003
 	comparisonsRule analyzer.RuleId = 9004
+	overflowRule    analyzer.RuleId = 9005
 )
 
 // pushdownVariable is the system variable that turns the rule off.
@@ -44,6 +45,7 @@ func InstallWith(a *analyzer.Analyzer, o Options) {
 		{Id: nullabilityRule, Apply: correctNullability},
 		{Id: instantsRule, Apply: compareInstants},
 		{Id: comparisonsRule, Apply: correctComparisons},
+		{Id: overflowRule, Apply: checkOverflow},
 	}}
 	after := &analyzer.Batch{Desc: "pushdown", Iterations: 1, Rules: []analyzer.Rule{
 		{Id: pushdownRule, Apply: o.apply},

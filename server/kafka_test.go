@@ -138,7 +138,6 @@ func TestKillAndDisconnectReachAScanThatWaits(t *testing.T) {
 		t.Fatal(err)
 	}
 	done := make(chan error, 1)
-	begin := time.Now()
 	for _, statement := range []string{query, "EXPLAIN ANALYZE " + query} {
 		go func() {
 			_, err := rows(db, statement)
@@ -150,7 +149,7 @@ func TestKillAndDisconnectReachAScanThatWaits(t *testing.T) {
 		for !strings.Contains(processes(r), statement) { // a fetch may be one of the statement before
 			time.Sleep(time.Millisecond)
 		}
-		begin = time.Now()
+		begin := time.Now()
 		do(t, other, fmt.Sprintf("KILL QUERY %d", id))
 		wantError(t, <-done, 1317, "70100", "interrupted")
 		if took := time.Since(begin); took > time.Second {
@@ -166,7 +165,7 @@ func TestKillAndDisconnectReachAScanThatWaits(t *testing.T) {
 	for running := ""; !strings.Contains(running, "read_kafka"); running = processes(r) {
 		time.Sleep(time.Millisecond)
 	}
-	begin = time.Now()
+	begin := time.Now()
 	cancel()
 	<-done
 	for strings.Contains(processes(r), "read_kafka") {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -71,11 +72,14 @@ func syntheticOffsets(req *kmsg.ListOffsetsRequest, partitions int) *kmsg.ListOf
 		rt := kmsg.NewListOffsetsResponseTopic()
 		rt.Topic = t.Topic
 		var records int64
-		_, _ = fmt.Sscanf(t.Topic, "synthetic-%d", &records)
+		_, err := fmt.Sscanf(t.Topic, "synthetic-%d", &records)
 		for _, p := range t.Partitions {
 			rp := kmsg.NewListOffsetsResponseTopicPartition()
 			rp.Partition = p.Partition
 			rp.Timestamp = -1
+			if err != nil { // no topic of ours
+				rp.ErrorCode = kerr.UnknownTopicOrPartition.Code
+			}
 			if p.Timestamp != -2 {
 				rp.Offset = records / int64(partitions)
 			}

@@ -14,7 +14,7 @@ Generated from the tables in the code by ` + "`make generate`" + `; edit those.
 
 Names match without regard to case, and each may be written in camelCase or in snake_case. A name with a dot stands in back-ticks. One option under two names
 with different values is an error, and so are an unknown name and NULL. What says "not supported yet" is an error too, unless the value is the default.
-STREAM reads are checked by the rules below and not run yet.
+STREAM reads follow topics live; docs/tails.md shows how.
 
 ## read_kafka
 

@@ -1,6 +1,7 @@
 package ops
 
 import (
+	"encoding/binary"
 	"fmt"
 
 	"millrace/internal/column"
@@ -17,6 +18,7 @@ const (
 	Min
 	Max
 	Avg
+	functions // how many there are
 )
 
 func (f Func) String() string {
@@ -28,6 +30,8 @@ type Aggregate struct {
 	Func Func
 	// Arg is nil for COUNT(*).
 	Arg Expr
+	// By is the second argument of the functions that have two.
+	By Expr
 	// Float asks Sum and Avg of exact numbers for a DOUBLE instead of a DECIMAL. The sum itself is exact all the same and is rounded once.
 	Float bool
 }
@@ -41,6 +45,17 @@ func (a Aggregate) String() string {
 	default:
 		return fmt.Sprintf("%v(%v)", a.Func, a.Arg)
 	}
+}
+
+// arguments are the expressions that a is over.
+func (a Aggregate) arguments() []Expr {
+	var list []Expr
+	for _, e := range []Expr{a.Arg, a.By} {
+		if e != nil {
+			list = append(list, e)
+		}
+	}
+	return list
 }
 
 // mostDigits is the precision of MySQL's widest DECIMAL.
@@ -112,14 +127,21 @@ func averageScale(t column.Type) uint8 {
 
 // accumulator is the state of one aggregate over all groups of a lane. It is used by one goroutine at a time.
 //
-// Order of calls: grow before the first add that names a new group; merge and emit when no add follows.
+// Order of calls: grow before the first add, merge or decode that names a new group; emit when nothing else follows. All the others may come in any
+// order.
 type accumulator interface {
 	// grow makes groups the number of groups. Groups never become fewer.
 	grow(groups int)
-	// add takes rows sel of v (the first n when nil). groups[k] is the group of the k-th of them; nil puts all into group 0.
-	add(v *column.Vector, n int, sel []int32, groups []int32)
+	// add takes rows sel of v (the first n when nil). groups[k] is the group of the k-th of them; nil puts all into group 0. by is the second
+	// argument of those that have one.
+	add(v, by *column.Vector, n int, sel []int32, groups []int32)
 	// merge takes the state of from, made by the same aggregate: its group g belongs to to[g].
 	merge(from accumulator, to []int32)
+	// encode appends the state of group g to dst. It leaves the state as it is.
+	encode(dst []byte, g int) []byte
+	// decode merges what encode of the same aggregate wrote at the start of state into group g, and gives what follows. It keeps nothing of state. Bytes
+	// that no encode wrote are an error, never a panic.
+	decode(g int, state []byte) (rest []byte, err error)
 	// emit appends the result of group g.
 	emit(g int, out *column.Vector)
 	// bytes is the memory held.
@@ -157,7 +179,7 @@ type counter struct {
 
 func (c *counter) grow(groups int) { c.n = grown(c.n, groups) }
 
-func (c *counter) add(v *column.Vector, n int, sel []int32, groups []int32) {
+func (c *counter) add(v, _ *column.Vector, n int, sel []int32, groups []int32) {
 	if sel != nil {
 		n = len(sel)
 	}
@@ -198,6 +220,14 @@ func (c *counter) merge(from accumulator, to []int32) {
 	for g, n := range from.(*counter).n {
 		c.n[to[g]] += n
 	}
+}
+
+func (c *counter) encode(dst []byte, g int) []byte { return binary.AppendVarint(dst, c.n[g]) }
+
+func (c *counter) decode(g int, state []byte) ([]byte, error) {
+	r := stateReader{rest: state}
+	c.n[g] += r.int()
+	return r.end()
 }
 
 func (c *counter) emit(g int, out *column.Vector) { out.AppendInt(c.n[g]) }

@@ -13,8 +13,8 @@ type aggregateSink struct {
 	lane   *lane
 	filter filterEval
 	by     []evaluator
-	args   []evaluator // nil for COUNT(*)
-	keys   *keys       // nil without GROUP BY
+	args   [][2]evaluator // Arg and By of each aggregate, nil where it has none
+	keys   *keys          // nil without GROUP BY
 	accs   []accumulator
 	cols   []*column.Vector
 	groups []int32
@@ -35,11 +35,13 @@ func (r *Rows) newAggregateSink() *aggregateSink {
 		s.keys = newKeys(types)
 	}
 	for _, a := range p.aggregates {
-		var arg evaluator
-		if a.Arg != nil {
-			arg = s.lane.bind(a.Arg)
+		var args [2]evaluator
+		for i, e := range [2]Expr{a.Arg, a.By} {
+			if e != nil {
+				args[i] = s.lane.bind(e)
+			}
 		}
-		s.args = append(s.args, arg)
+		s.args = append(s.args, args)
 		acc := a.accumulator()
 		if s.keys == nil {
 			acc.grow(1)
@@ -81,17 +83,19 @@ func (s *aggregateSink) add(b *column.Batch, sel []int32) *rowError {
 		groups = s.groups
 	}
 	for i, acc := range s.accs {
-		var v *column.Vector
-		if s.args[i] != nil {
-			var err error
-			if v, err = s.args[i].eval(b, sel); err != nil {
-				return asRowError(err)
+		var in [2]*column.Vector
+		for j, arg := range s.args[i] {
+			if arg != nil {
+				var err error
+				if in[j], err = arg.eval(b, sel); err != nil {
+					return asRowError(err)
+				}
 			}
 		}
 		if s.keys != nil {
 			acc.grow(s.keys.len())
 		}
-		acc.add(v, b.N, sel, groups)
+		acc.add(in[0], in[1], b.N, sel, groups)
 	}
 	return nil
 }

@@ -299,7 +299,7 @@ func TestSumsEqualBigNumbers(t *testing.T) {
 		}
 		s := &exactSum{arg: v.Type, out: column.Type{Kind: column.Decimal}}
 		s.grow(1)
-		s.add(&v, n, sel, nil)
+		s.add(&v, nil, n, sel, nil)
 		if got := s.sums[0].big(new(big.Int)); got.Cmp(want) != 0 || s.counts[0] != count {
 			t.Fatalf("got %v of %d, want %v of %d", got, s.counts[0], want, count)
 		}

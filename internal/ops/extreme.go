@@ -2,6 +2,7 @@ package ops
 
 import (
 	"bytes"
+	"encoding/binary"
 
 	"millrace/internal/column"
 )
@@ -34,7 +35,7 @@ type extremeInts struct {
 
 func (e *extremeInts) grow(groups int) { e.best, e.seen = grown(e.best, groups), grown(e.seen, groups) }
 
-func (e *extremeInts) add(v *column.Vector, n int, sel []int32, groups []int32) {
+func (e *extremeInts) add(v, _ *column.Vector, n int, sel []int32, groups []int32) {
 	if groups != nil || v.Valid != nil {
 		eachValid(v, n, sel, groups, func(i, g int) { e.take(g, v.Int[i]^e.mask) })
 		return
@@ -73,6 +74,23 @@ func (e *extremeInts) merge(from accumulator, to []int32) {
 	}
 }
 
+func (e *extremeInts) encode(dst []byte, g int) []byte {
+	if dst = appendBool(dst, e.seen[g]); e.seen[g] {
+		dst = binary.AppendVarint(dst, e.best[g])
+	}
+	return dst
+}
+
+func (e *extremeInts) decode(g int, state []byte) ([]byte, error) {
+	r := stateReader{rest: state}
+	if r.bool() {
+		if best := r.int(); !r.bad {
+			e.take(g, best)
+		}
+	}
+	return r.end()
+}
+
 func (e *extremeInts) emit(g int, out *column.Vector) {
 	if !e.seen[g] {
 		out.AppendNull()
@@ -94,7 +112,7 @@ func (e *extremeFloats) grow(groups int) {
 	e.best, e.seen = grown(e.best, groups), grown(e.seen, groups)
 }
 
-func (e *extremeFloats) add(v *column.Vector, n int, sel []int32, groups []int32) {
+func (e *extremeFloats) add(v, _ *column.Vector, n int, sel []int32, groups []int32) {
 	eachValid(v, n, sel, groups, func(i, g int) { e.take(g, v.Float[i]) })
 }
 
@@ -111,6 +129,23 @@ func (e *extremeFloats) merge(from accumulator, to []int32) {
 			e.take(int(to[g]), f.best[g])
 		}
 	}
+}
+
+func (e *extremeFloats) encode(dst []byte, g int) []byte {
+	if dst = appendBool(dst, e.seen[g]); e.seen[g] {
+		dst = appendFloat(dst, e.best[g])
+	}
+	return dst
+}
+
+func (e *extremeFloats) decode(g int, state []byte) ([]byte, error) {
+	r := stateReader{rest: state}
+	if r.bool() {
+		if best := r.float(); !r.bad {
+			e.take(g, best)
+		}
+	}
+	return r.end()
 }
 
 func (e *extremeFloats) emit(g int, out *column.Vector) {
@@ -133,7 +168,7 @@ type extremeBytes struct {
 
 func (e *extremeBytes) grow(groups int) { e.best = grown(e.best, groups) }
 
-func (e *extremeBytes) add(v *column.Vector, n int, sel []int32, groups []int32) {
+func (e *extremeBytes) add(v, _ *column.Vector, n int, sel []int32, groups []int32) {
 	eachValid(v, n, sel, groups, func(i, g int) { e.take(g, v.Data[v.Beg[i]:v.End[i]]) })
 }
 
@@ -163,6 +198,23 @@ func (e *extremeBytes) merge(from accumulator, to []int32) {
 			e.take(int(to[g]), x)
 		}
 	}
+}
+
+func (e *extremeBytes) encode(dst []byte, g int) []byte {
+	if dst = appendBool(dst, e.best[g] != nil); e.best[g] != nil {
+		dst = appendSized(dst, e.best[g])
+	}
+	return dst
+}
+
+func (e *extremeBytes) decode(g int, state []byte) ([]byte, error) {
+	r := stateReader{rest: state}
+	if r.bool() {
+		if best := r.bytes(); !r.bad {
+			e.take(g, best)
+		}
+	}
+	return r.end()
 }
 
 func (e *extremeBytes) emit(g int, out *column.Vector) {

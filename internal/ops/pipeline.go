@@ -93,9 +93,7 @@ func (p *Pipeline) Compile() (*Plan, error) {
 			return nil, err
 		}
 		plan.addField(p.Names, a.String(), t, a.Func != Count && a.Func != CountDistinct)
-		if a.Arg != nil {
-			all = append(all, a.Arg)
-		}
+		all = append(all, a.arguments()...)
 	}
 	if err := checkColumns(all, p.Input); err != nil {
 		return nil, err

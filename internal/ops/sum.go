@@ -1,6 +1,7 @@
 package ops
 
 import (
+	"encoding/binary"
 	"math"
 	"math/big"
 	"math/bits"
@@ -52,7 +53,7 @@ func (s *exactSum) grow(groups int) {
 	s.sums, s.counts = grown(s.sums, groups), grown(s.counts, groups)
 }
 
-func (s *exactSum) add(v *column.Vector, n int, sel []int32, groups []int32) {
+func (s *exactSum) add(v, _ *column.Vector, n int, sel []int32, groups []int32) {
 	switch {
 	case s.arg.Kind == column.Decimal:
 		eachValid(v, n, sel, groups, func(i, g int) { s.addDecimal(g, v.Data[v.Beg[i]:v.End[i]]) })
@@ -226,6 +227,27 @@ func (s *exactSum) merge(from accumulator, to []int32) {
 	}
 }
 
+func (s *exactSum) encode(dst []byte, g int) []byte {
+	dst = binary.AppendVarint(dst, s.counts[g])
+	dst = binary.AppendVarint(dst, s.sums[g].hi)
+	dst = binary.LittleEndian.AppendUint64(dst, s.sums[g].lo)
+	wide, ok := s.wide[int32(g)]
+	if dst = appendBool(dst, ok); ok {
+		dst = appendBig(dst, wide)
+	}
+	return dst
+}
+
+func (s *exactSum) decode(g int, state []byte) ([]byte, error) {
+	r := stateReader{rest: state}
+	s.counts[g] += r.int()
+	s.sums[g].add(int128{hi: r.int(), lo: r.word()})
+	if r.bool() {
+		s.addWide(int32(g), r.big())
+	}
+	return r.end()
+}
+
 func (s *exactSum) emit(g int, out *column.Vector) {
 	if s.counts[g] == 0 {
 		out.AppendNull()
@@ -295,7 +317,7 @@ func (s *floatSum) grow(groups int) {
 	s.sums, s.counts = grown(s.sums, groups), grown(s.counts, groups)
 }
 
-func (s *floatSum) add(v *column.Vector, n int, sel []int32, groups []int32) {
+func (s *floatSum) add(v, _ *column.Vector, n int, sel []int32, groups []int32) {
 	if groups == nil && v.Valid == nil {
 		sum := 0.0
 		if sel == nil {
@@ -324,6 +346,17 @@ func (s *floatSum) merge(from accumulator, to []int32) {
 		s.sums[to[g]] += f.sums[g]
 		s.counts[to[g]] += f.counts[g]
 	}
+}
+
+func (s *floatSum) encode(dst []byte, g int) []byte {
+	return appendFloat(binary.AppendVarint(dst, s.counts[g]), s.sums[g])
+}
+
+func (s *floatSum) decode(g int, state []byte) ([]byte, error) {
+	r := stateReader{rest: state}
+	s.counts[g] += r.int()
+	s.sums[g] += r.float()
+	return r.end()
 }
 
 func (s *floatSum) emit(g int, out *column.Vector) {

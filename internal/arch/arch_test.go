@@ -99,7 +99,7 @@ func list(t *testing.T) []pkg {
 
 func allowed(p string, list []string) bool {
 	return slices.ContainsFunc(list, func(a string) bool {
-		return a == p || a == "..." || strings.HasSuffix(a, "/...") && strings.HasPrefix(p, strings.TrimSuffix(a, "..."))
+		return a == p || a == "..." || strings.HasSuffix(a, "/...") && strings.HasPrefix(p+"/", strings.TrimSuffix(a, "..."))
 	})
 }
 

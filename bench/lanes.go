@@ -73,7 +73,7 @@ func measureLanes(ctx context.Context, c *config, r *report) error {
 	query := func(readers int) string {
 		return fmt.Sprintf("SELECT SUM(length(value)) FROM read_kafka(bootstrapServers => '%s', subscribe => 'hot', readers => %d)", broker, readers)
 	}
-	m := measurement{ID: "P8", Title: "one partition, 30 MB/s a connection", Variant: "4 lanes against 1", Against: "one lane", Bar: 3.5, Records: n}
+	m := measurement{ID: "P8", Title: "one partition, 30 MB/s a connection", Variant: "4 lanes", Against: "one lane", Bar: 3.5, Records: n}
 	for range min(c.pairs, 3) {
 		one, want, err := s.query(ctx, query(1))
 		if err != nil {

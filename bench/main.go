@@ -4,6 +4,8 @@
 //	bench broker -dir DIR                                       one of its parts by itself, to look closer:
 //	bench fill -broker ADDR -topic T -codec lz4 -records N      broker, data, baseline
 //	bench loop -broker ADDR -topic T -work count
+//	bench stock [-broker ADDR -topic T]                         go-mysql-server with its own listener
+//	bench small -dsn DSN -pid PID -work one-text -seconds 2     the client of P15
 //
 // It starts a broker, the baseline and the server as processes of their own on loopback, lets baseline and server do the same work in
 // alternating pairs, checks that both found the same, and reports medians of the paired ratios: the machine is shared and noisy, ratios
@@ -26,6 +28,8 @@ type config struct {
 	only    map[string]bool
 	binary  string
 	out     string
+	// seconds is how long a closed loop runs.
+	seconds float64
 }
 
 func (c *config) wants(id string) bool { return len(c.only) == 0 || c.only[id] }
@@ -41,6 +45,10 @@ func main() {
 		err = runLoop(ctx, os.Args[2:])
 	case len(os.Args) > 1 && os.Args[1] == "fill":
 		err = runFill(ctx, os.Args[2:])
+	case len(os.Args) > 1 && os.Args[1] == "stock":
+		err = runStock(ctx, os.Args[2:])
+	case len(os.Args) > 1 && os.Args[1] == "small":
+		err = runSmall(ctx, os.Args[2:])
 	default:
 		err = run(ctx, os.Args[1:])
 	}
@@ -57,6 +65,7 @@ func run(ctx context.Context, args []string) error {
 	fs.IntVar(&c.pairs, "pairs", 5, "alternating pairs per measurement")
 	fs.StringVar(&c.binary, "binary", "bin/millrace", "the server")
 	fs.StringVar(&c.out, "out", "bench/results/latest", "report, without extension")
+	fs.Float64Var(&c.seconds, "seconds", 3, "length of a closed loop of P15")
 	only := fs.String("only", "", "comma list of measurements, such as P1,P7; empty for all")
 	if err := fs.Parse(args); err != nil {
 		return err
@@ -67,7 +76,7 @@ func run(ctx context.Context, args []string) error {
 		}
 	}
 	r := newReport(&c)
-	for _, m := range []func(context.Context, *config, *report) error{measureScans, measureLimit, measureLanes, measureTopics, measureMemory} {
+	for _, m := range []func(context.Context, *config, *report) error{measureScans, measureLimit, measureLanes, measureTopics, measureTransfer, measureSmall, measureMemory} {
 		if err := m(ctx, &c, r); err != nil {
 			return err
 		}

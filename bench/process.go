@@ -11,7 +11,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -28,25 +27,36 @@ type usage struct {
 
 // child runs a process of this program and returns its address line; stop ends it and waits.
 func child(ctx context.Context, args ...string) (addr string, stop func(), err error) {
+	cmd, addr, err := spawn(ctx, args...)
+	if err != nil {
+		return "", nil, err
+	}
+	return addr, func() { terminate(cmd) }, nil
+}
+
+// spawn runs a process of this program until it has told its address.
+func spawn(ctx context.Context, args ...string) (*exec.Cmd, string, error) {
 	cmd := exec.CommandContext(ctx, os.Args[0], args...)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
 	if err != nil {
-		return "", nil, err
+		return nil, "", err
 	}
 	if err := cmd.Start(); err != nil {
-		return "", nil, err
-	}
-	stop = func() {
-		_ = cmd.Process.Signal(syscall.SIGTERM)
-		_ = cmd.Wait()
+		return nil, "", err
 	}
 	line, err := bufio.NewReader(out).ReadString('\n')
 	if err != nil {
-		stop()
-		return "", nil, fmt.Errorf("%v: %w", args, err)
+		terminate(cmd)
+		return nil, "", fmt.Errorf("%v: %w", args, err)
 	}
-	return strings.TrimSpace(line), stop, nil
+	return cmd, strings.TrimSpace(line), nil
+}
+
+// terminate ends a process that spawn started and waits for its end.
+func terminate(cmd *exec.Cmd) {
+	_ = cmd.Process.Signal(syscall.SIGTERM)
+	_ = cmd.Wait()
 }
 
 // loop runs the baseline as a process and returns what it cost and found. Wall counts from the creation of its Kafka client.
@@ -70,6 +80,7 @@ func loop(ctx context.Context, broker, topic, work string) (usage, string, error
 
 // server is a millrace process and a client connection to it.
 type server struct {
+	process
 	cmd *exec.Cmd
 	db  *sql.DB
 	dir string
@@ -91,6 +102,7 @@ func startServer(ctx context.Context, binary string, args ...string) (*server, e
 	if err := s.cmd.Start(); err != nil {
 		return nil, err
 	}
+	s.process = process(s.cmd.Process.Pid)
 	sc := bufio.NewScanner(out)
 	for sc.Scan() && !strings.Contains(sc.Text(), "mysql listening on") {
 	}
@@ -159,42 +171,4 @@ func (s *server) query(ctx context.Context, query string) (usage, string, error)
 		return u, out[0], nil
 	}
 	return u, fmt.Sprint(out), nil
-}
-
-// cpu, peak and resetPeak read /proc; elsewhere they give 0 and the report leaves the figure out.
-func (s *server) cpu() float64 {
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", s.cmd.Process.Pid))
-	if err != nil {
-		return 0
-	}
-	_, rest, _ := strings.Cut(string(b), ") ")
-	f := strings.Fields(rest)
-	if len(f) < 13 {
-		return 0
-	}
-	user, _ := strconv.ParseFloat(f[11], 64)
-	system, _ := strconv.ParseFloat(f[12], 64)
-	return (user + system) / 100 // clock ticks of 10 ms
-}
-
-func (s *server) resetPeak() {
-	_ = os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", s.cmd.Process.Pid), []byte("5"), 0) // not there on other systems: peak stays that of the process
-}
-
-func (s *server) peak() float64     { return s.status("VmHWM:") }
-func (s *server) resident() float64 { return s.status("VmRSS:") }
-
-// status is a line of /proc/PID/status that counts kB, in MiB.
-func (s *server) status(name string) float64 {
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.cmd.Process.Pid))
-	if err != nil {
-		return 0
-	}
-	for line := range strings.SplitSeq(string(b), "\n") {
-		if v, ok := strings.CutPrefix(line, name); ok {
-			kb, _ := strconv.ParseFloat(strings.Fields(v)[0], 64)
-			return kb / 1024
-		}
-	}
-	return 0
 }

@@ -28,8 +28,13 @@ type measurement struct {
 	MaxBytes int64 `json:"max_bytes,omitempty"`
 	// MaxRSS is the most resident memory, in MiB, 0 for no bound.
 	MaxRSS float64 `json:"max_rss,omitempty"`
-	Base   []usage `json:"base"`
-	Own    []usage `json:"own"`
+	// CPUBar is the least ratio of CPU seconds, 0 for none, and MaxRSSRatio the most memory as a multiple of the baseline's.
+	CPUBar      float64 `json:"cpu_bar,omitempty"`
+	MaxRSSRatio float64 `json:"max_rss_ratio,omitempty"`
+	// Note is shown beside the verdict.
+	Note string  `json:"note,omitempty"`
+	Base []usage `json:"base"`
+	Own  []usage `json:"own"`
 }
 
 func (m *measurement) add(base, own usage) {
@@ -64,6 +69,13 @@ func (m *measurement) met() bool {
 	if m.MaxRSS > 0 && median(m.Own, func(u usage) float64 { return u.RSS }) > m.MaxRSS {
 		return false
 	}
+	cpu, rss := func(u usage) float64 { return u.CPU }, func(u usage) float64 { return u.RSS }
+	if m.CPUBar > 0 && median(m.Base, cpu) < m.CPUBar*median(m.Own, cpu) {
+		return false
+	}
+	if m.MaxRSSRatio > 0 && median(m.Own, rss) > m.MaxRSSRatio*median(m.Base, rss) {
+		return false
+	}
 	fast := rs[len(rs)/2] >= m.Bar
 	quick := m.MaxWall == 0 || median(m.Own, func(u usage) float64 { return u.Wall }) <= m.MaxWall
 	return fast && quick || m.Either && (fast || quick)
@@ -75,6 +87,8 @@ type report struct {
 	Machine      string        `json:"machine"`
 	Command      string        `json:"command"`
 	Measurements []measurement `json:"measurements"`
+	// Missing are the figures that could not be taken, and why.
+	Missing []string `json:"missing,omitempty"`
 }
 
 func newReport(c *config) *report {
@@ -94,6 +108,13 @@ func (r *report) add(m measurement) {
 	fmt.Fprintln(os.Stderr, r.row(&m))
 }
 
+// missing notes figures that this machine cannot give.
+func (r *report) missing(what string, why error) {
+	text := fmt.Sprintf("%s: %v", what, why)
+	r.Missing = append(r.Missing, text)
+	fmt.Fprintln(os.Stderr, "missing:", text)
+}
+
 func (r *report) row(m *measurement) string {
 	wall := func(u usage) float64 { return u.Wall }
 	cpu := func(u usage) float64 { return u.CPU }
@@ -107,6 +128,12 @@ func (r *report) row(m *measurement) string {
 	if m.Bar > 0 {
 		bars = append(bars, fmt.Sprintf("≥ %.2g×", m.Bar))
 	}
+	if m.CPUBar > 0 {
+		bars = append(bars, fmt.Sprintf("≥ %.2g× CPU", m.CPUBar))
+	}
+	if m.MaxRSSRatio > 0 {
+		bars = append(bars, fmt.Sprintf("≤ %.3g× memory", m.MaxRSSRatio))
+	}
 	if m.MaxWall > 0 {
 		bars = append(bars, fmt.Sprintf("≤ %.0f ms", m.MaxWall*1000))
 	}
@@ -118,7 +145,10 @@ func (r *report) row(m *measurement) string {
 		bar += fmt.Sprintf(", ≤ %.1f MB", float64(m.MaxBytes)/1e6)
 		verdict += fmt.Sprintf(", %.1f MB", float64(m.Bytes)/1e6)
 	}
-	return fmt.Sprintf("| %s | %s | %s | %.2f× | %.2f-%.2f | %s | %s | %.3f / %.3f | %.2f / %.2f | %.0f / %.0f |", m.ID, m.Title, m.Variant, rs[len(rs)/2], rs[0], rs[len(rs)-1],
+	if m.Note != "" {
+		verdict += ", " + m.Note
+	}
+	return fmt.Sprintf("| %s | %s | %s | %s | %.2f× | %.2f-%.2f | %s | %s | %.3f / %.3f | %.2f / %.2f | %.0f / %.0f |", m.ID, m.Title, m.Variant, m.Against, rs[len(rs)/2], rs[0], rs[len(rs)-1],
 		bar, verdict, median(m.Base, wall), median(m.Own, wall), median(m.Base, cpu), median(m.Own, cpu), median(m.Base, rss), median(m.Own, rss))
 }
 
@@ -129,9 +159,15 @@ func (r *report) write(path string) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Benchmark results\n\n%s UTC, commit %s, %s. Command: `%s`.\n\n", r.Date, r.Commit, r.Machine, r.Command)
 	b.WriteString("Ratios are baseline time / Millrace time of alternating pairs in one run, the median and the spread. Wall and CPU in seconds, peak resident memory in MiB,\nmedians, as baseline / Millrace. CPU and memory are those of the baseline's and the server's process; the broker runs in a third.\n\n")
-	b.WriteString("| | work | variant | ratio | spread | bar | | wall s | CPU s | peak MiB |\n|---|---|---|---|---|---|---|---|---|---|\n")
+	b.WriteString("| | work | variant | against | ratio | spread | bar | | wall s | CPU s | peak MiB |\n|---|---|---|---|---|---|---|---|---|---|---|\n")
 	for i := range r.Measurements {
 		b.WriteString(r.row(&r.Measurements[i]) + "\n")
+	}
+	if len(r.Missing) > 0 {
+		b.WriteString("\nMissing, because this machine could not give them:\n\n")
+	}
+	for _, text := range r.Missing {
+		b.WriteString("* " + text + "\n")
 	}
 	if err := os.WriteFile(path+".md", []byte(b.String()), 0o644); err != nil {
 		return err

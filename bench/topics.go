@@ -42,7 +42,7 @@ func measureTopics(ctx context.Context, c *config, r *report) error {
 	query := func(prefix string) string {
 		return fmt.Sprintf("SELECT COUNT(value), SUM(length(value)) FROM read_kafka(bootstrapServers => '%s', subscribePattern => '%s-.*')", broker, prefix)
 	}
-	m := measurement{ID: "P9", Title: "5,000 topics of 10 records", Variant: "against 50 topics of 1,000", Against: "50 topics", Bar: 0.2, MaxWall: 1, Either: true, MaxRSS: 300, Records: records}
+	m := measurement{ID: "P9", Title: "5,000 topics of 10 records", Variant: "50,000 records", Against: "50 topics of 1,000", Bar: 0.2, MaxWall: 1, Either: true, MaxRSS: 300, Records: records}
 	for i := range c.pairs + 1 {
 		few, want, err := s.query(ctx, query("few"))
 		if err != nil {

@@ -114,7 +114,7 @@ func readingArguments() []option.Option {
 			Doc: "Accepted for statements written for Spark.", Example: "3"},
 		{Name: "fetchOffset.retryIntervalMs", Type: option.Long, Batch: option.Ignored, Stream: option.Ignored, Reason: retriesOwn,
 			Doc: "Accepted for statements written for Spark.", Example: "1000"},
-		{Name: "readers", Type: option.Int, Min: 1, Max: 64, DefaultNote: "one a processor, 8 at most", Stream: option.Later, Doc: "How many readers work at once.", Example: "4"},
+		{Name: "readers", Type: option.Int, Min: 1, Max: 64, DefaultNote: "two a processor, 16 at most", Stream: option.Later, Doc: "How many readers work at once.", Example: "4"},
 		{Name: "redistribute", Aliases: []string{"redistributed"}, Type: option.Bool, Default: "false", Batch: option.Ignored, Stream: option.Later, Reason: sharesWork,
 			Doc: "Decode and compute in parallel behind one reader.", Example: "true"},
 		{Name: "redistributeNumKeys", Type: option.Long, Batch: option.Ignored, Stream: option.Later, Reason: sharesWork, Doc: "The number of buckets of redistribute.", Example: "32"},

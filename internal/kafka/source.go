@@ -37,7 +37,12 @@ type counters struct {
 	spanned atomic.Int64
 }
 
-const mostLanes = 8
+// A lane waits for the broker while another parses, so there are more lanes than processors; each has a connection, and a broker serves a scan's
+// connections one by one or side by side, as it can.
+const (
+	lanesPerProcessor = 2
+	mostLanes         = 16
+)
 
 func newSource(p *planner, req scan.Request) *source {
 	if n := p.spec.MaxRecords; n > 0 && (req.Limit < 0 || n < req.Limit) {
@@ -46,7 +51,7 @@ func newSource(p *planner, req scan.Request) *source {
 	s := &source{cluster: p.cluster, cfg: p.cluster.cfg, spec: p.spec, req: req, warnings: p.warnings, budget: newBudget(p.spec), peeked: p.peeked}
 	s.lanes = req.Lanes
 	if s.lanes <= 0 {
-		s.lanes = min(runtime.GOMAXPROCS(0), mostLanes)
+		s.lanes = min(lanesPerProcessor*runtime.GOMAXPROCS(0), mostLanes)
 	}
 	if req.Limit >= 0 && req.Limit <= smallLimit {
 		s.lanes = 1

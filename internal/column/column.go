@@ -78,7 +78,7 @@ type Field struct {
 	// Width narrows the type that SQL shows where that is narrower than the kind: the bits of an integer (8, 16, 24, 32) or of a Float64 (32), the most
 	// characters of a Text, the most bytes of a Bytes. 0 is all that the kind holds. Whoever fills such a column keeps to it.
 	Width uint32
-	// Fixed says that every value of a Text or Bytes with a Width has exactly that length: CHAR and BINARY in place of VARCHAR and VARBINARY.
+	// Fixed says that SQL shows a Text or Bytes with a Width as CHAR or BINARY in place of VARCHAR or VARBINARY.
 	Fixed bool
 }
 

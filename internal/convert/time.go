@@ -46,6 +46,18 @@ func WallClock(b []byte) (micros int64, fault Fault) {
 	return micros, fault
 }
 
+// TimeOfDay reads [h]h:[m]m[:[s]s[.f…]], also with a zone behind it, which is checked and dropped. The result is in microseconds since midnight.
+func TimeOfDay(b []byte) (micros int64, fault Fault) {
+	b = trim(b)
+	if len(b) == 0 || len(b) > 64 || b[0]-'0' > 9 {
+		return 0, Syntax
+	}
+	var dated [72]byte
+	dated[0] = 'T'
+	micros, _, _, fault = timeAndZone(append(dated[:1], b...), 0, 0)
+	return micros, fault
+}
+
 // timestamp gives the time as written and as an instant, which may lie out of range.
 func timestamp(b []byte) (clock, instant int64, zone bool, fault Fault) {
 	b = trim(b)

@@ -1,0 +1,197 @@
+package json
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"millrace/internal/column"
+	"millrace/internal/decode"
+)
+
+// Field is a column made of a value in JSON records.
+//
+// A string is converted to the column's type as a cast would; a number or boolean in a Text column is its text, an object or array there its JSON. Numbers in
+// a Timestamp are seconds since 1970. Everything else of another type is a field error.
+type Field struct {
+	column.Field
+	// Path leads to the value; nil is the member of the record with the column's name.
+	Path Path
+	// WallClock drops the zone of a time in place of converting it to UTC.
+	WallClock bool
+	// KeepNull gives the JSON null of a record as JSON null, not as NULL; it is for JSON columns.
+	KeepNull bool
+}
+
+// Schema is the columns of JSON records.
+type Schema struct {
+	fields []Field
+	plain  []column.Field
+	// object says that a record must be an object.
+	object bool
+}
+
+var _ decode.Schema = (*Schema)(nil)
+
+// NewSchema is the schema of records that are objects with some fields.
+func NewSchema(fields []Field) *Schema { return newSchema(fields, true) }
+
+// Whole is the schema of records that are any JSON value, which is the one column.
+func Whole(name string) *Schema {
+	return newSchema([]Field{{Field: column.Field{Name: name, Type: column.Type{Kind: column.JSON}, Nullable: true}, Path: Path{}, KeepNull: true}}, false)
+}
+
+func newSchema(fields []Field, object bool) *Schema {
+	s := &Schema{fields: fields, plain: make([]column.Field, len(fields)), object: object}
+	for i, f := range fields {
+		s.plain[i] = f.Field
+	}
+	return s
+}
+
+// Fields implements decode.Schema.
+func (s *Schema) Fields() []column.Field { return s.plain }
+
+// Compile implements decode.Schema.
+func (s *Schema) Compile(wanted []int) (decode.Plan, error) {
+	p := &fieldPlan{object: s.object}
+	var paths []Path
+	for _, i := range wanted {
+		f := s.fields[i]
+		if f.Path == nil {
+			f.Path = Path{{Kind: Name, Name: f.Name}}
+		}
+		p.fields = append(p.fields, f)
+		paths = append(paths, f.Path)
+	}
+	p.paths = Compile(append(paths, Path{})) // the last is the record itself
+	return p, nil
+}
+
+type fieldPlan struct {
+	fields []Field
+	paths  *Plan
+	object bool
+}
+
+func (p *fieldPlan) NewDecoder(context.Context) decode.Decoder {
+	return &fieldDecoder{fieldPlan: p, x: p.paths.NewExtractor(), values: make([]Value, len(p.fields)+1)}
+}
+
+// fieldDecoder is the decode.Decoder. A Lazy slot has the place of the value, and its type and flags in Aux.
+type fieldDecoder struct {
+	*fieldPlan
+	x      *Extractor
+	values []Value
+	text   []byte
+	err    decode.Error
+}
+
+// Locate implements decode.Decoder.
+func (d *fieldDecoder) Locate(record []byte, slots []decode.Slot) error {
+	if len(record) == 0 {
+		d.err = decode.Error{Reason: decode.Empty, Offset: -1}
+		return &d.err
+	}
+	if err := d.x.Extract(record, d.values); err != nil {
+		return d.notJSON(err, len(record))
+	}
+	if root := d.values[len(d.fields)]; d.object && root.Type != Object {
+		d.err = decode.Error{Reason: decode.WrongType, Offset: int(root.Off), Detail: "an object is expected, found " + article[root.Type]}
+		return &d.err
+	}
+	for i := range d.fields {
+		slots[i] = d.fields[i].slot(d.values[i])
+	}
+	return nil
+}
+
+func (d *fieldDecoder) notJSON(err error, length int) error {
+	var e *Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	d.err = decode.Error{Reason: decode.Malformed, Offset: e.Offset}
+	switch {
+	case e.Reason == InvalidUTF8:
+		d.err.Reason = decode.InvalidUTF8
+	case e.Reason == TooDeep:
+		d.err.Reason = decode.TooDeep
+	case e.Reason == TooLong:
+		d.err = decode.Error{Reason: decode.OutOfRange, Offset: -1, Detail: "longer than 4 GiB"}
+	case e.Offset >= length:
+		d.err.Reason = decode.Truncated
+	}
+	return &d.err
+}
+
+// slot is what Locate says of a value: final where it takes no work, Lazy elsewhere.
+func (f *Field) slot(v Value) decode.Slot {
+	lazy := decode.Slot{Kind: decode.Lazy, Beg: v.Off, End: v.End, Aux: uint32(v.Type) | uint32(v.Flags)<<8}
+	switch v.Type {
+	case Missing:
+		return decode.Slot{}
+	case Null:
+		if f.KeepNull {
+			return decode.Slot{Kind: decode.View, Beg: v.Off, End: v.End}
+		}
+		return decode.Slot{}
+	}
+	switch f.Type.Kind {
+	case column.Bool:
+		switch v.Type {
+		case True:
+			return decode.Slot{Kind: decode.Int, Int: 1}
+		case False:
+			return decode.Slot{Kind: decode.Int}
+		}
+	case column.Text:
+		// A text of no more bytes than the column has characters fits.
+		if f.Width > 0 && v.End-v.Off-2 > f.Width {
+			return lazy
+		}
+		if v.Type != String {
+			return decode.Slot{Kind: decode.View, Beg: v.Off, End: v.End}
+		}
+		if v.Flags&Escaped == 0 {
+			return decode.Slot{Kind: decode.View, Beg: v.Off + 1, End: v.End - 1}
+		}
+	case column.JSON:
+		return decode.Slot{Kind: decode.View, Beg: v.Off, End: v.End}
+	}
+	return lazy
+}
+
+// article names a JSON type in a sentence.
+var article = [...]string{Missing: "nothing", Null: "null", False: "a boolean", True: "a boolean", Number: "a number", String: "a string", Object: "an object", Array: "an array"}
+
+// sqlName is a column's type as users write it.
+func sqlName(f column.Field) string {
+	switch f.Type.Kind {
+	case column.Bool:
+		return "BOOLEAN"
+	case column.Int32:
+		switch f.Width {
+		case 8:
+			return "TINYINT"
+		case 16:
+			return "SMALLINT"
+		}
+		return "INT"
+	case column.Int64:
+		return "BIGINT"
+	case column.Uint64:
+		return "BIGINT UNSIGNED"
+	case column.Float64:
+		if f.Width == 32 {
+			return "FLOAT"
+		}
+		return "DOUBLE"
+	case column.Bytes:
+		return "BINARY"
+	case column.Text:
+		return "STRING"
+	default:
+		return strings.ToUpper(f.Type.String())
+	}
+}

@@ -26,6 +26,9 @@ type statement struct {
 	own dialect.Statement
 	// grant is GRANT or REVOKE of privileges of ours; ast is then what remains of the statement, if anything.
 	grant *grant
+	// literals: the statement is a SELECT of literals. constant is then its answer, once it is known.
+	literals bool
+	constant *constant
 	// params is the number of placeholders.
 	params int
 	// unknown are system variables that do not exist and stand for NULL.
@@ -69,6 +72,7 @@ func parseIn(text string, mode dialect.Mode, options sqlparser.ParserOptions, ct
 		return nil, err
 	}
 	st.shown = shown
+	st.literals = ofLiterals(st.ast)
 	return st, nil
 }
 

@@ -48,6 +48,12 @@ func (x *session) run(ctx context.Context, st *statement, values map[string]sqlp
 	pid = c.Pid()
 	defer x.engine.ProcessList.EndQuery(c)
 	defer x.boundWarnings(c)
+	if k := x.known(st); k != nil && values == nil {
+		return fault(c, x.answerConstant(c, k, r))
+	}
+	if changesSettings(st) {
+		defer func() { x.settings++ }()
+	}
 	return fault(c, x.answer(c, st, values, r))
 }
 
@@ -122,7 +128,7 @@ func (x *session) answer(c *sql.Context, st *statement, values map[string]sqlpar
 	if _, ok := st.ast.(*sqlparser.ShowGrants); ok {
 		rows = usageGrants(rows)
 	}
-	return x.answerRows(c, schema, rows, r)
+	return x.answerRows(c, schema, x.keeping(c, st, schema, rows), r)
 }
 
 // onlyReads is true for statements that are of no use to a client that has gone.

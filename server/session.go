@@ -43,6 +43,9 @@ type session struct {
 	// scanned is what the last statement that read a topic has read.
 	scanned lastScan
 	warned  warned
+	// settings counts what may have changed a setting; texts are statements whose answer is known until it does.
+	settings uint64
+	texts    map[string]*statement
 }
 
 // open makes a session; its user must have been authenticated.
@@ -74,6 +77,7 @@ func (x *session) fresh(db string) {
 	x.sql = memory.NewSession(base, stored{x.engine.provider}).SetGlobals(map[string]any{})
 	x.sql.SetCurrentDatabase(db)
 	x.warned = warned{}
+	x.settings++
 	x.engine.ProcessList.ConnectionReady(x.sql)
 }
 
@@ -109,7 +113,7 @@ func (x *session) reset() {
 // state is what follows each result: status flags, warnings, database.
 func (x *session) state() (status, warnings uint16, db string) {
 	ctx := x.context(context.Background(), "")
-	if on, err := plan.IsSessionAutocommit(ctx); err == nil && on {
+	if x.autocommit(ctx) {
 		status |= wire.StatusAutocommit
 	}
 	if x.sql.GetTransaction() != nil {
@@ -123,6 +127,11 @@ func (x *session) state() (status, warnings uint16, db string) {
 	return status, x.sentWarningCount(), x.sql.GetCurrentDatabase()
 }
 
+func (x *session) autocommit(c *sql.Context) bool {
+	on, err := plan.IsSessionAutocommit(c)
+	return err == nil && on
+}
+
 // use makes a database the current one.
 func (x *session) use(ctx context.Context, name string) error {
 	c := x.context(ctx, "")
@@ -133,6 +142,7 @@ func (x *session) use(ctx context.Context, name string) error {
 	if p, ok := db.(mysql_db.PrivilegedDatabase); ok {
 		db = p.Unwrap()
 	}
+	x.settings++
 	x.sql.SetCurrentDatabase(db.Name())
 	if err := x.sql.UseDatabase(c, db); err != nil {
 		return fault(ctx, err)
@@ -143,7 +153,11 @@ func (x *session) use(ctx context.Context, name string) error {
 
 // query runs the statements of a text one after the other; the first error ends it.
 func (x *session) query(ctx context.Context, text string, r results) error {
-	for {
+	if st := x.recall(text); st != nil {
+		r.SetMore(false)
+		return x.run(ctx, st, nil, r)
+	}
+	for whole := true; ; whole = false {
 		c := x.context(ctx, "")
 		first, rest := dialect.Split(text, dialectMode(sql.LoadSqlMode(c)))
 		more := !blank(rest)
@@ -158,6 +172,9 @@ func (x *session) query(ctx context.Context, text string, r results) error {
 			return err
 		}
 		if err := x.run(ctx, st, nil, r); err != nil || !more {
+			if err == nil && whole {
+				x.remember(text, st)
+			}
 			return err
 		}
 		text = rest

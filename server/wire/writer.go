@@ -80,10 +80,7 @@ func (w *writer) tick() {
 func (w *writer) close() {
 	w.mu.Lock()
 	w.closed = true
-	if w.armed && w.timer.Stop() {
-		w.armed = false
-		w.firing.Done()
-	}
+	w.disarm()
 	w.mu.Unlock()
 	w.firing.Wait()
 }
@@ -106,12 +103,22 @@ func (w *writer) packet(fill func([]byte) []byte) error {
 	return w.err
 }
 
-// flush sends everything collected.
+// flush sends everything collected. The timer, which has nothing left to do, is stopped: statements come faster than it fires, and each time it
+// fires costs a goroutine.
 func (w *writer) flush() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.send()
+	w.disarm()
 	return w.err
+}
+
+// disarm stops the timer if it has not fired yet; mu is held.
+func (w *writer) disarm() {
+	if w.armed && w.timer.Stop() {
+		w.armed = false
+		w.firing.Done()
+	}
 }
 
 // begin starts a packet; mu is held until end.

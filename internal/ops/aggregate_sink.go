@@ -23,7 +23,7 @@ type aggregateSink struct {
 
 func (r *Rows) newAggregateSink() *aggregateSink {
 	p := r.plan
-	s := &aggregateSink{rows: r, lane: newLane(p.uses)}
+	s := &aggregateSink{rows: r, lane: r.newLane()}
 	s.filter = p.bindFilter(s.lane)
 	var types []column.Type
 	for _, e := range p.groupBy {

@@ -1,6 +1,7 @@
 package ops
 
 import (
+	"context"
 	"fmt"
 
 	"millrace/internal/column"
@@ -8,6 +9,9 @@ import (
 
 // lane is what the evaluators of one lane share. It belongs to the lane's goroutine.
 type lane struct {
+	// ctx ends with the run; faults counts its bad data.
+	ctx    context.Context
+	faults *faults
 	// uses counts how often each expression of the plan occurs, by its identity; it belongs to the plan.
 	uses map[string]int
 	// memos are the evaluators of expressions that occur more than once, by identity.
@@ -25,7 +29,14 @@ type lane struct {
 }
 
 func newLane(uses map[string]int) *lane {
-	return &lane{uses: uses, memos: map[string]*memo{}, shared: map[string]any{}}
+	return &lane{ctx: context.Background(), faults: new(faults), uses: uses, memos: map[string]*memo{}, shared: map[string]any{}}
+}
+
+// newLane is a lane of r.
+func (r *Rows) newLane() *lane {
+	l := newLane(r.plan.uses)
+	l.ctx, l.faults = r.ctx, &r.faults
+	return l
 }
 
 // rows lists sel, also when it is nil for all n.
@@ -76,6 +87,10 @@ func identity(e Expr) string {
 			b = fmt.Appendf(b, " #%d", x.index)
 		case *constant:
 			b = fmt.Appendf(b, " %v", x.typ)
+		case *decoded:
+			b = fmt.Appendf(b, " %p", x.how)
+		case *decodeError:
+			b = fmt.Appendf(b, " %p", x.how)
 		}
 		for _, o := range e.operands() {
 			leaves(o)

@@ -50,6 +50,7 @@ type Rows struct {
 
 	claimed atomic.Int64 // rows that passed the filter, as far as the limit counts them
 	memory  atomic.Int64
+	faults  faults
 	current *column.Batch // with the consumer; owned by Next
 
 	filtered, finished meter // finished is of the operator behind the filter

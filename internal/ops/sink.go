@@ -117,7 +117,7 @@ type projectSink struct {
 }
 
 func (r *Rows) newProjectSink() *projectSink {
-	s := &projectSink{rows: r, out: outlet{rows: r, number: r.queue.addLane()}, lane: newLane(r.plan.uses)}
+	s := &projectSink{rows: r, out: outlet{rows: r, number: r.queue.addLane()}, lane: r.newLane()}
 	s.filter = r.plan.bindFilter(s.lane)
 	s.project = s.lane.bindAll(r.plan.project)
 	return s

@@ -33,7 +33,7 @@ type topSink struct {
 
 func (r *Rows) newTopSink() *topSink {
 	p := r.plan
-	s := &topSink{rows: r, lane: newLane(p.uses), order: p.order, want: int(p.limit)}
+	s := &topSink{rows: r, lane: r.newLane(), order: p.order, want: int(p.limit)}
 	s.filter = p.bindFilter(s.lane)
 	s.keys, s.project = s.lane.bindAll(p.order.exprs()), s.lane.bindAll(p.project)
 	s.fields = append(append(s.fields, p.fields...), make([]column.Field, len(p.order))...)

@@ -56,6 +56,8 @@ var (
 	ConnectionExists = kind("CONNECTION_EXISTS", 31031, "HY000", User, false, "A connection or credential of that name exists.")
 	KeyNeeded        = kind("KEY_NEEDED", 31032, "HY000", User, false, "Secrets can be stored or used only with the key of --key-file or MILLRACE_KEY.")
 
+	BadRecord = kind("BAD_RECORD", 31050, "22000", User, false, "A record cannot be decoded and mode is FAILFAST; the message names topic, partition, offset and reason.")
+
 	ScanMemory = kind("SCAN_MEMORY", 31040, "HY000", User, false, "The statement needs more memory than its budget.")
 )
 

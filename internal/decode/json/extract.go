@@ -49,7 +49,9 @@ type Extractor struct {
 	// values by slot.
 	values []Value
 	// seen has the spelling of the key that a folded name matched last in the current object.
-	seen    []spelling
+	seen []spelling
+	// orders are the keys of earlier objects, by node.
+	orders  []keyOrder
 	depth   int
 	tooDeep bool
 	err     Error
@@ -70,7 +72,7 @@ type spelling struct {
 
 // NewExtractor returns an Extractor for p.
 func (p *Plan) NewExtractor() *Extractor {
-	x := &Extractor{plan: p, values: make([]Value, p.slots), seen: make([]spelling, p.spellings)}
+	x := &Extractor{plan: p, values: make([]Value, p.slots), seen: make([]spelling, p.spellings), orders: make([]keyOrder, p.objects)}
 	if p.anyTail {
 		x.tails = make([]*Extractor, len(p.tails))
 		for i, t := range p.tails {
@@ -206,45 +208,17 @@ func (x *Extractor) object(p int, n *node) int {
 		x.depth--
 		return p + 1
 	}
-	for {
-		if p >= len(b) || b[p] != '"' {
-			return ^p
+	order := &x.orders[n.object]
+	for k := 0; ; k++ {
+		switch l, at := order.match(b, p, k); {
+		case at == 0:
+			p = x.member(p, n, k)
+		case l.field < 0:
+			p = x.skip(at)
+		default:
+			p = x.field(at, &n.fields[l.field], p+1, p+1+l.key, 0)
 		}
-		start := p + 1
-		q, flags := scanString(b, start)
-		if q < 0 {
-			return q
-		}
-		key := b[start : q-1]
-		p = q
-		if p >= len(b) || b[p] != ':' {
-			if p = skipBlanks(b, p); p >= len(b) || b[p] != ':' {
-				return ^p
-			}
-		}
-		p++
-		if p < len(b) && b[p] <= ' ' {
-			p = skipBlanks(b, p)
-		}
-		if p >= len(b) {
-			return ^p
-		}
-		end := 0 // stays 0 while no path wants the value
-		if n.wide || flags&Escaped != 0 || flags&wide != 0 && n.foldedLo < n.foldedHi {
-			end = x.fieldOfUnusualKey(p, n, start, q-1, flags)
-		} else {
-			for i := n.table[hash(key)]; i != 0; i = n.fields[i-1].next {
-				if f := &n.fields[i-1]; f.matches(key) {
-					if end = x.field(p, f, start, q-1, flags); end < 0 {
-						return end
-					}
-				}
-			}
-		}
-		if end == 0 {
-			end = x.skip(p)
-		}
-		if p = end; p < 0 {
+		if p < 0 {
 			return p
 		}
 		if p < len(b) && b[p] <= ' ' {
@@ -266,6 +240,56 @@ func (x *Extractor) object(p int, n *node) int {
 			return ^p
 		}
 	}
+}
+
+// member scans a key at p and its value. The key is learned as that of member k.
+func (x *Extractor) member(p int, n *node, k int) int {
+	b := x.rec
+	if p >= len(b) || b[p] != '"' {
+		return ^p
+	}
+	start := p + 1
+	q, flags := scanString(b, start)
+	if q < 0 {
+		return q
+	}
+	key := b[start : q-1]
+	p = q
+	if p >= len(b) || b[p] != ':' {
+		if p = skipBlanks(b, p); p >= len(b) || b[p] != ':' {
+			return ^p
+		}
+	}
+	p++
+	if p < len(b) && b[p] <= ' ' {
+		p = skipBlanks(b, p)
+	}
+	if p >= len(b) {
+		return ^p
+	}
+	if n.wide || flags&Escaped != 0 || flags&wide != 0 && n.foldedLo < n.foldedHi {
+		if end := x.fieldOfUnusualKey(p, n, start, q-1, flags); end != 0 {
+			return end
+		}
+		return x.skip(p)
+	}
+	end, only, wants := 0, int32(-1), 0 // end stays 0 while no path wants the value
+	for i := n.table[hash(key)]; i != 0; i = n.fields[i-1].next {
+		if f := &n.fields[i-1]; f.matches(key) {
+			only = i - 1
+			wants++
+			if end = x.field(p, f, start, q-1, flags); end < 0 {
+				return end
+			}
+		}
+	}
+	if flags == 0 && wants <= 1 && p-q < 8 {
+		x.orders[n.object].learn(k, b[start-1:p], len(key), only)
+	}
+	if end == 0 {
+		end = x.skip(p)
+	}
+	return end
 }
 
 func (f *child) matches(key []byte) bool {

@@ -16,6 +16,8 @@ type Plan struct {
 	anyTail bool
 	// spellings is the number of children with folded names, each of which has a number below it.
 	spellings int
+	// objects is the number of nodes that look into an object.
+	objects int
 }
 
 // node is a value that some path leads to or through. Slots are numbered in preorder, so those of a subtree are slots lo to hi.
@@ -29,6 +31,8 @@ type node struct {
 	// wide: a folded name has bytes beyond ASCII, so any key may match it. folded: the spellings of the fields with folded names.
 	wide               bool
 	foldedLo, foldedHi int32
+	// object is the node's place in Extractor.orders, when it has fields.
+	object int32
 
 	elements []element
 	limit    int // all indexes are below
@@ -125,6 +129,10 @@ func (p *Plan) number(n *node, ends map[*node][]int) {
 		}
 	}
 	n.foldedHi = int32(p.spellings)
+	if len(n.fields) > 0 {
+		n.object = int32(p.objects)
+		p.objects++
+	}
 	for i := range n.fields {
 		p.number(n.fields[i].node, ends)
 	}

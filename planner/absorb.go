@@ -2,6 +2,7 @@ package planner
 
 import (
 	"math"
+	"slices"
 
 	"github.com/dolthub/go-mysql-server/sql"
 	"github.com/dolthub/go-mysql-server/sql/expression"
@@ -27,9 +28,13 @@ func absorb(ctx *sql.Context, n sql.Node, at place) (sql.Node, bool) {
 			return absorbFilter(n, compiler{ctx: ctx, scan: s, scoped: at.scoped})
 		}
 		return lendFilter(ctx, n)
+	case *plan.Having:
+		if s, ok := growing(n.Child); ok && s.aggregated() {
+			return absorbHaving(n.Cond, compiler{ctx: ctx, scan: s, scoped: at.scoped}, func(cond sql.Expression, s *Scan) sql.Node { return plan.NewHaving(cond, s) })
+		}
 	case *plan.Project:
 		if s, ok := growing(n.Child); ok {
-			return asNode(absorbProject(n, compiler{ctx: ctx, scan: s, scoped: at.scoped}))
+			return asNode(absorbProject(n, compiler{ctx: ctx, scan: s, scoped: at.scoped}, at.limited))
 		}
 	case *plan.GroupBy:
 		if s, ok := growing(n.Child); ok {
@@ -40,6 +45,10 @@ func absorb(ctx *sql.Context, n sql.Node, at place) (sql.Node, bool) {
 		if s, ok := growing(n.Child); ok && !at.limited {
 			return asNode(absorbDistinct(s))
 		}
+	case *plan.Sort:
+		if s, ok := growing(n.Child); ok {
+			return asNode(absorbSort(n.SortConditions, compiler{ctx: ctx, scan: s, scoped: at.scoped}))
+		}
 	case *plan.TopN:
 		if s, ok := growing(n.Child); ok {
 			return asNode(absorbTopN(n, compiler{ctx: ctx, scan: s, scoped: at.scoped}))
@@ -49,8 +58,8 @@ func absorb(ctx *sql.Context, n sql.Node, at place) (sql.Node, bool) {
 	case *plan.Limit:
 		if limit, ok := rowCount(ctx, n.Limit); ok && limit > 0 && !n.CalcFoundRows {
 			return descend(ctx, n.Child, func(s *Scan) bool {
-				if s.aggregated() {
-					return false
+				if len(s.order) > 0 && s.outputsFail() {
+					return false // the scan would compute rows that are not wanted
 				}
 				if s.limit < 0 || limit < s.limit {
 					s.limit = limit
@@ -62,7 +71,7 @@ func absorb(ctx *sql.Context, n sql.Node, at place) (sql.Node, bool) {
 		if offset, ok := rowCount(ctx, n.Offset); ok {
 			return descend(ctx, n.Child, func(s *Scan) bool {
 				// What the limit has let pass is what the offset skips: a limit above an offset comes later in the plan.
-				if s.aggregated() || offset > math.MaxInt64/4-s.offset || s.limit >= 0 && s.limit <= offset {
+				if offset > math.MaxInt64/4-s.offset || s.limit >= 0 && s.limit <= offset {
 					return false
 				}
 				s.offset += offset
@@ -121,7 +130,10 @@ func descend(ctx *sql.Context, n sql.Node, change func(*Scan) bool) (sql.Node, b
 // absorbFilter moves the conjuncts of f into the scan as far as they go.
 func absorbFilter(f *plan.Filter, with compiler) (sql.Node, bool) {
 	ctx, s := with.ctx, with.scan
-	if s.bounded() || s.aggregated() {
+	if s.aggregated() {
+		return absorbHaving(f.Expression, with, func(cond sql.Expression, s *Scan) sql.Node { return plan.NewFilter(ctx, cond, s) })
+	}
+	if s.bounded() {
 		return nil, false
 	}
 	c := s.copy()
@@ -153,19 +165,44 @@ func absorbFilter(f *plan.Filter, with compiler) (sql.Node, bool) {
 	return plan.NewFilter(ctx, expression.JoinAnd(residual...), c), true
 }
 
-// absorbProject computes the projection of p in the scan, when ops can compute all of it. Over aggregates it can only be a choice of columns.
-func absorbProject(p *plan.Project, with compiler) (*Scan, bool) {
+// absorbHaving moves the conjuncts of cond into a scan that is aggregated as far as they go; above makes the node that keeps the rest.
+func absorbHaving(cond sql.Expression, with compiler, above func(sql.Expression, *Scan) sql.Node) (sql.Node, bool) {
+	if with.scan.bounded() {
+		return nil, false
+	}
+	c := with.scan.copy()
+	var residual []sql.Expression
+	for _, e := range expression.SplitConjunction(with.ctx, cond) {
+		if k, ok := with.condition(e); ok && (!k.fails || len(residual) == 0) {
+			c.having, c.havingTexts = append(c.having, k), append(c.havingTexts, e.String())
+		} else {
+			residual = append(residual, e)
+		}
+	}
+	switch {
+	case len(residual) == 0:
+		return c, true
+	case len(c.having) == len(with.scan.having):
+		return nil, false
+	default:
+		return above(expression.JoinAnd(residual...), c), true
+	}
+}
+
+// absorbProject computes the projection of p in the scan, when ops can compute all of it. limited says that of its rows few may be wanted.
+func absorbProject(p *plan.Project, with compiler, limited bool) (*Scan, bool) {
 	if p.IncludesNestedIters {
 		return nil, false
 	}
 	c := with.scan.copy()
 	c.outputs = make([]output, len(p.Projections))
 	c.exprs = p.Projections
+	c.keyExprs = nil
 	c.schema = p.Schema(with.ctx)
 	for i, e := range p.Projections {
 		o, ok := with.output(e)
-		// Above an order the engine computes the rows that are left only; the scan computes some that are not, where a value may be an error.
-		if !ok || o.fails && len(c.order) > 0 {
+		// Above an order the engine computes the rows that are wanted only; the scan computes some that are not, where a value may be an error.
+		if !ok || o.fails && len(c.order) > 0 && (limited || c.bounded()) {
 			return nil, false
 		}
 		if e, ok := e.(sql.IdExpression); ok {
@@ -178,20 +215,24 @@ func absorbProject(p *plan.Project, with compiler) (*Scan, bool) {
 
 // output compiles a projected expression.
 func (c compiler) output(e sql.Expression) (output, bool) {
-	if !c.scan.aggregated() {
-		k, ok := c.compile(e)
-		return output{kernel: k}, ok
-	}
 	if alias, ok := e.(*expression.Alias); ok {
 		e = alias.Child
 	}
-	g, ok := e.(*expression.GetField)
-	if !ok {
-		return output{}, false
+	if g, ok := e.(*expression.GetField); ok {
+		i, ok := c.position(g)
+		if !ok {
+			return output{}, false
+		}
+		return output{kernel: c.scan.outputs[i].kernel, result: c.scan.outputs[i].result}, true
 	}
-	i, ok := c.position(g)
-	if !ok {
-		return output{}, false
+	if o, ok := c.repeatedKey(e); ok {
+		return o, true
 	}
-	return c.scan.outputs[i], true
+	k, ok := c.compile(e)
+	return output{kernel: k, result: -1}, ok
+}
+
+// outputsFail reports whether a value of a column may be an error.
+func (s *Scan) outputsFail() bool {
+	return slices.ContainsFunc(s.outputs, func(o output) bool { return o.fails })
 }

@@ -7,7 +7,6 @@ import (
 	"github.com/dolthub/go-mysql-server/sql/expression"
 	"github.com/dolthub/go-mysql-server/sql/expression/function/aggregation"
 	"github.com/dolthub/go-mysql-server/sql/plan"
-	"github.com/dolthub/go-mysql-server/sql/transform"
 	"github.com/dolthub/go-mysql-server/sql/types"
 
 	"millrace/internal/column"
@@ -17,9 +16,11 @@ import (
 
 // aggregate is an aggregate that ops computes.
 type aggregate struct {
-	text  string
-	typ   sql.Type
-	fails bool
+	text string
+	typ  sql.Type
+	// column describes the results.
+	column column.Field
+	fails  bool
 	// header is set when the headers of batches tell the result.
 	header bool
 	// greatest is the field of which it is the MAX, when that and header are so.
@@ -48,19 +49,22 @@ func absorbGroupBy(g *plan.GroupBy, with compiler) (*Scan, bool) {
 			e = alias.Child
 		}
 		c.keyTexts = append(c.keyTexts, e.String())
+		c.keyExprs = append(c.keyExprs, e)
 	}
+	c.order = nil
 	for _, e := range g.SelectDeps {
-		o := output{aggregate: true}
+		var o output
 		if key := keyOf(g, e); key >= 0 {
-			o.kernel, o.result = c.keys[key], key
-		} else if a, ok := with.aggregate(e); ok {
-			o.kernel, o.result = kernel{typ: a.typ, nullable: true}, len(c.keys)+len(c.aggregates)
-			c.aggregates = append(c.aggregates, a)
-		} else if a, ok := with.representative(g, e); ok {
-			o.kernel, o.result = kernel{typ: a.typ, nullable: true}, len(c.keys)+len(c.aggregates)
-			c.aggregates = append(c.aggregates, a)
+			o = keyOutput(c.keys[key], key)
 		} else {
-			return nil, false
+			a, ok := with.aggregate(e)
+			if !ok {
+				if a, ok = with.representative(e); !ok {
+					return nil, false
+				}
+			}
+			o = resultOutput(a.typ, a.column, len(c.keys)+len(c.aggregates))
+			c.aggregates = append(c.aggregates, a)
 		}
 		if e, ok := e.(sql.IdExpression); ok {
 			o.id = e.Id()
@@ -70,9 +74,20 @@ func absorbGroupBy(g *plan.GroupBy, with compiler) (*Scan, bool) {
 	return c, true
 }
 
-// absorbDistinct makes each output of s a key: the groups are the distinct rows.
+// resultOutput is result i of a scan that is aggregated.
+func resultOutput(typ sql.Type, f column.Field, i int) output {
+	build := func(in *inputs) (ops.Expr, error) { return in.result(i, f), nil }
+	return output{kernel: kernel{typ: typ, kind: f.Type, nullable: f.Nullable, build: build}, result: i}
+}
+
+// keyOutput is the value of key k of a scan that is aggregated, which is result i.
+func keyOutput(k kernel, i int) output {
+	return resultOutput(k.typ, column.Field{Type: k.kind, Nullable: k.nullable}, i)
+}
+
+// absorbDistinct makes each output of s a key: the groups are the distinct rows. The engine's keeps the order of those below it, ours has none.
 func absorbDistinct(s *Scan) (*Scan, bool) {
-	if s.bounded() || s.aggregated() || len(s.outputs) == 0 {
+	if s.bounded() || s.aggregated() || len(s.order) > 0 || len(s.outputs) == 0 {
 		return nil, false
 	}
 	c := s.copy()
@@ -82,7 +97,9 @@ func absorbDistinct(s *Scan) (*Scan, bool) {
 		}
 		c.keys = append(c.keys, o.kernel)
 		c.keyTexts = append(c.keyTexts, s.schema[i].Name)
-		c.outputs[i].aggregate, c.outputs[i].result = true, i
+		key := keyOutput(o.kernel, i)
+		key.id = o.id
+		c.outputs[i] = key
 	}
 	return c, true
 }
@@ -111,40 +128,86 @@ func keyOf(g *plan.GroupBy, e sql.Expression) int {
 		if alias, ok := key.(*expression.Alias); ok {
 			key = alias.Child
 		}
-		if field, ok := e.(*expression.GetField); ok {
-			k, ok := key.(*expression.GetField)
-			return ok && k.Id() != 0 && k.Id() == field.Id()
-		}
-		_, isField := key.(*expression.GetField)
-		return !isField && key.String() == e.String()
+		return sameExpression(e, key)
 	})
 }
 
-// representative handles SELECT f(x) … GROUP BY f(x). The engine keeps x of some row of the group and computes f(x) from it above; any row
-// will do, as all have the same f(x), so the least x does. That would not hold for f(x, y), where x and y must be of one row.
-func (c compiler) representative(g *plan.GroupBy, e sql.Expression) (aggregate, bool) {
-	dep, ok := e.(*expression.GetField)
+// sameExpression reports whether e repeats key, over the same columns.
+func sameExpression(e, key sql.Expression) bool {
+	if field, ok := e.(*expression.GetField); ok {
+		k, ok := key.(*expression.GetField)
+		return ok && k.Id() != 0 && k.Id() == field.Id()
+	}
+	_, isField := key.(*expression.GetField)
+	return !isField && key.String() == e.String()
+}
+
+// repeatedKey is the key that e repeats, right above the groups.
+func (c compiler) repeatedKey(e sql.Expression) (output, bool) {
+	for i, key := range c.scan.keyExprs {
+		if _, field := key.(*expression.GetField); !field && sameExpression(e, key) {
+			return keyOutput(c.scan.keys[i], i), true
+		}
+	}
+	return output{}, false
+}
+
+// dropUnused leaves out the aggregates that nothing is made of. It says which column of the groups each result is.
+func (s *Scan) dropUnused() (place map[int]int, err error) {
+	in := &inputs{used: map[int]bool{}}
+	for _, k := range s.having {
+		if _, err := k.build(in); err != nil {
+			return nil, err
+		}
+	}
+	for _, k := range s.order {
+		if _, err := k.build(in); err != nil {
+			return nil, err
+		}
+	}
+	for _, o := range s.outputs {
+		if o.unneeded {
+			continue
+		}
+		if _, err := o.build(in); err != nil {
+			return nil, err
+		}
+	}
+	place = map[int]int{}
+	for i := range s.keys {
+		place[i] = i
+	}
+	var kept []aggregate
+	for i, a := range s.aggregates {
+		// Without keys there is one group, which takes an aggregate to make.
+		if r := len(s.keys) + i; in.used[r] || len(s.keys) == 0 && len(kept) == 0 && i == len(s.aggregates)-1 {
+			place[r] = len(s.keys) + len(kept)
+			kept = append(kept, a)
+		}
+	}
+	s.aggregates = kept
+	for i := range s.outputs {
+		if o := &s.outputs[i]; o.result >= 0 {
+			at, ok := place[o.result]
+			if o.result = at; !ok {
+				o.result = -1
+			}
+		}
+	}
+	return place, nil
+}
+
+// representative is x of some row of the group, which the engine keeps where something above refers to a column that is not grouped: mostly to
+// compute a key again, or nothing in the end.
+func (c compiler) representative(e sql.Expression) (aggregate, bool) {
+	if _, ok := e.(*expression.GetField); !ok {
+		return aggregate{}, false
+	}
+	x, ok := c.compile(e)
 	if !ok {
 		return aggregate{}, false
 	}
-	used := false
-	for _, key := range g.GroupByExprs {
-		fields := map[sql.ColumnId]bool{}
-		transform.InspectExpr(c.ctx, key, func(_ *sql.Context, e sql.Expression) bool {
-			if f, ok := e.(*expression.GetField); ok {
-				fields[f.Id()] = true
-			}
-			return false
-		})
-		if len(fields) > 1 {
-			return aggregate{}, false
-		}
-		used = used || dep.Id() != 0 && fields[dep.Id()]
-	}
-	if !used {
-		return aggregate{}, false
-	}
-	return c.extreme("any "+e.String(), ops.Min, e)
+	return newAggregate("any "+e.String(), x.typ, ops.Any, x)
 }
 
 func (c compiler) aggregate(e sql.Expression) (aggregate, bool) {
@@ -158,17 +221,17 @@ func (c compiler) aggregate(e sql.Expression) (aggregate, bool) {
 			return aggregate{}, false
 		}
 		if _, star := e.Child.(*expression.Star); star {
-			return countAll(text), true
+			return countAll(text)
 		}
 		if v, ok := constantOf(c.ctx, e.Child); ok && v != nil {
-			return countAll(text), true
+			return countAll(text)
 		}
 		x, ok := c.compile(e.Child)
 		if !ok {
 			return aggregate{}, false
 		}
 		if !x.nullable {
-			return countAll(text), true
+			return countAll(text)
 		}
 		return newAggregate(text, types.Int64, ops.Count, x)
 	case *aggregation.CountDistinct:
@@ -229,8 +292,18 @@ func (c compiler) extreme(text string, f ops.Func, arg sql.Expression) (aggregat
 }
 
 // countAll is COUNT(*): it needs no field, and with exact bounds alone the source counts from the headers of its batches.
-func countAll(text string) aggregate {
-	return aggregate{text: text, typ: types.Int64, build: func(*inputs) (ops.Aggregate, error) { return ops.Aggregate{Func: ops.Count}, nil }}
+func countAll(text string) (aggregate, bool) {
+	return describedAggregate(aggregate{text: text, typ: types.Int64, build: func(*inputs) (ops.Aggregate, error) { return ops.Aggregate{Func: ops.Count}, nil }})
+}
+
+// describedAggregate is a with the column of its results; ok is false when ops has no such aggregate.
+func describedAggregate(a aggregate) (_ aggregate, ok bool) {
+	built, err := a.build(new(inputs))
+	if err != nil {
+		return aggregate{}, false
+	}
+	a.column, err = built.Result()
+	return a, err == nil
 }
 
 func newAggregate(text string, typ sql.Type, f ops.Func, x kernel) (aggregate, bool) {
@@ -242,5 +315,5 @@ func newAggregate(text string, typ sql.Type, f ops.Func, x kernel) (aggregate, b
 		return ops.Aggregate{Func: f, Arg: arg, Float: f == ops.Avg}, nil
 	}
 	header := headerExtreme(f, x)
-	return aggregate{text: text, typ: typ, fails: x.fails, header: header, greatest: x.field, isMax: header && f == ops.Max, build: build}, true
+	return describedAggregate(aggregate{text: text, typ: typ, fails: x.fails, header: header, greatest: x.field, isMax: header && f == ops.Max, build: build})
 }

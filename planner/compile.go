@@ -51,10 +51,13 @@ func sameOutput(outputs []output, i, j int) bool {
 }
 
 func (c compiler) compile(e sql.Expression) (kernel, bool) {
+	if o, ok := c.repeatedKey(e); ok {
+		return o.kernel, true
+	}
 	switch e := e.(type) {
 	case *expression.GetField:
 		i, ok := c.position(e)
-		if !ok || c.scan.outputs[i].aggregate {
+		if !ok {
 			return kernel{}, false
 		}
 		return c.scan.outputs[i].kernel, true

@@ -3,6 +3,7 @@ package planner
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/dolthub/go-mysql-server/sql"
@@ -89,7 +90,10 @@ func (s *Scan) tree(splits []string) string {
 	if s.keys != nil {
 		lines = append(lines, "group by: "+strings.Join(s.keyTexts, ", "))
 	}
-	if !s.aggregated() {
+	for _, h := range s.havingTexts {
+		lines = append(lines, "having: "+h)
+	}
+	if s.computesColumns() {
 		lines = append(lines, "columns: "+listOf(s.columns()))
 	}
 	if s.plan != nil {
@@ -148,6 +152,11 @@ func (s *Scan) boundsText() string {
 		text += map[bool]string{true: ", trusted", false: " (LogAppendTime only)"}[s.trusted]
 	}
 	return text
+}
+
+// computesColumns reports whether the columns are others than the keys and aggregates.
+func (s *Scan) computesColumns() bool {
+	return !s.aggregated() || slices.ContainsFunc(s.outputs, func(o output) bool { return o.result < 0 && !o.unneeded })
 }
 
 // columns are the names of those that somebody needs.

@@ -41,6 +41,7 @@ type (
 		Predicates []explainPredicate `json:"predicates,omitempty"`
 		Aggregates []string           `json:"aggregates,omitempty"`
 		GroupBy    []string           `json:"group_by,omitempty"`
+		Having     []string           `json:"having,omitempty"`
 		Columns    []string           `json:"columns,omitempty"`
 		Reads      []string           `json:"reads"`
 		Order      []string           `json:"order,omitempty"`
@@ -178,7 +179,7 @@ func describeOperator(ctx *sql.Context, n sql.Node, p *profile) (*explainOperato
 // describe is what s does. The splits are those that were read when the plan was analysed, else those that would be read now.
 func (s *Scan) describe(ctx *sql.Context, f *figures, analyzed bool) *explainScan {
 	x := &explainScan{
-		Function: s.table.Name(), Arguments: s.about, Bounds: s.boundsText(), GroupBy: s.keyTexts, Reads: []string{},
+		Function: s.table.Name(), Arguments: s.about, Bounds: s.boundsText(), GroupBy: s.keyTexts, Having: s.havingTexts, Reads: []string{},
 		Backwards: s.backwards() != "", Offset: s.offset, KeepsRows: s.kept != nil, Live: s.live,
 	}
 	for _, c := range s.predicates {
@@ -187,7 +188,7 @@ func (s *Scan) describe(ctx *sql.Context, f *figures, analyzed bool) *explainSca
 	for _, a := range s.aggregates {
 		x.Aggregates = append(x.Aggregates, a.text)
 	}
-	if !s.aggregated() {
+	if s.computesColumns() {
 		x.Columns = s.columns()
 	}
 	for _, r := range s.request.Fields {

@@ -41,11 +41,15 @@ type query struct {
 	project      []string
 	// aggregate lists aggregates in place of project; keys group them.
 	aggregate, keys []string
-	// order lists keys of ORDER BY; then limit is not empty.
+	// having are predicates on groups.
+	having []string
+	// order lists keys of ORDER BY, of columns that are aggregated with aggregate.
 	order    []string
 	limit    string
 	union    bool
 	distinct bool
+	// only, when not nil, are the columns in place of all others.
+	only []string
 }
 
 func (q query) String() string {
@@ -60,7 +64,9 @@ func (q query) String() string {
 		from = "(SELECT * FROM " + q.from + where(q.inner) + ") d"
 	}
 	list := q.project
-	if len(q.aggregate) > 0 {
+	if q.only != nil {
+		list = q.only
+	} else if len(q.aggregate) > 0 {
 		list = append(slices.Clone(q.keys), q.aggregate...)
 	}
 	s := "SELECT "
@@ -70,6 +76,9 @@ func (q query) String() string {
 	s += strings.Join(list, ", ") + " FROM " + from + where(q.outer)
 	if len(q.aggregate) > 0 && len(q.keys) > 0 {
 		s += " GROUP BY " + strings.Join(q.keys, ", ")
+	}
+	if len(q.having) > 0 {
+		s += " HAVING " + strings.Join(q.having, " AND ")
 	}
 	if q.union {
 		return s + " UNION ALL " + s
@@ -82,9 +91,9 @@ func (q query) String() string {
 
 // sorted is q with its sort keys for columns.
 func (q query) sorted() query {
-	q.project = nil
+	q.only = nil
 	for _, k := range q.order {
-		q.project = append(q.project, strings.TrimSuffix(k, " DESC"))
+		q.only = append(q.only, strings.TrimSuffix(k, " DESC"))
 	}
 	return q
 }
@@ -106,13 +115,10 @@ func (q query) smaller() []query {
 	without(&q.project, 1, func(c *query, l []string) { c.project = l })
 	without(&q.aggregate, 1, func(c *query, l []string) { c.aggregate = l })
 	without(&q.keys, 0, func(c *query, l []string) { c.keys = l })
+	without(&q.having, 0, func(c *query, l []string) { c.having = l })
 	without(&q.order, 0, func(c *query, l []string) { c.order = l })
 	for _, cut := range []func(*query){
-		func(c *query) {
-			if len(c.order) == 0 {
-				c.limit = ""
-			}
-		}, func(c *query) { c.union = false }, func(c *query) { c.distinct = false }, func(c *query) { c.from = "records() r" },
+		func(c *query) { c.limit = "" }, func(c *query) { c.union = false }, func(c *query) { c.distinct = false }, func(c *query) { c.from = "records() r" },
 	} {
 		c := q
 		cut(&c)
@@ -181,7 +187,7 @@ func (e *testEngine) differ(q query) string {
 			return fmt.Sprintf("pushed down\n  %s\nby the engine\n  %s", got[i], want[i])
 		}
 	}
-	return ""
+	return e.orderDiffers(q)
 }
 
 // orderDiffers says how pushdown changes the sort keys of the rows of q: rows that tie may be others, their keys are the same, in order.
@@ -244,6 +250,27 @@ func randomQuery(rnd *rand.Rand) query {
 				q.keys = append(q.keys, pick("timestamp IS NULL", "`offset` > 3"))
 			}
 		}
+		if len(q.keys) > 0 {
+			result := func() string {
+				return pick("COUNT(*)", "SUM(`offset`)", "MAX(`offset`)", "MIN(`key`)", "COUNT(`key`)", "MAX(`timestamp`)", "SUM(length(`value`))", "SUM({{`value`:n}?::DOUBLE})", "AVG(`offset`)", q.keys[0])
+			}
+			if rnd.IntN(3) == 0 {
+				q.having = append(q.having, some(2, func() string {
+					return pick("COUNT(*) > 2", "SUM(`offset`) > 5", "MAX(`offset`) < 9", "COUNT(`key`) = COUNT(*)", "MIN(`key`) LIKE 'k%'", result()+" IS NOT NULL", result()+" IS NULL", "soundex(MIN(`key`)) <> 'K000'",
+						"SUM({{`value`:n}?::DECIMAL(20,3)}) >= 2.5", "MAX(`offset`) + COUNT(*) > 4 OR COUNT(*) = 1", "AVG(`offset`) BETWEEN 1 AND 4")
+				})...)
+			}
+			if rnd.IntN(2) == 0 {
+				q.order = append(q.order, result()+pick("", " DESC"))
+				q.order = append(q.order, some(2, func() string { return result() + pick("", " DESC") })...)
+			}
+			if rnd.IntN(4) == 0 {
+				q.limit = fmt.Sprintf(" LIMIT %d", 1+rnd.IntN(5))
+				if rnd.IntN(2) == 0 {
+					q.limit += fmt.Sprintf(" OFFSET %d", rnd.IntN(4))
+				}
+			}
+		}
 	default:
 		q.project = append(some(4, func() string {
 			switch rnd.IntN(6) {
@@ -261,16 +288,16 @@ func randomQuery(rnd *rand.Rand) query {
 			if rnd.IntN(2) == 0 {
 				q.limit += fmt.Sprintf(" OFFSET %d", rnd.IntN(20))
 			}
-			if rnd.IntN(3) > 0 && !q.distinct {
-				desc := func() string { return pick("", " DESC", " DESC") }
-				q.order = append(q.order, pick("`offset`", "`offset`", "`timestamp`", "`timestamp`", "`key`", "`partition`", "topic", "length(`value`)", "{`value`:s}", "{{`value`:n}?::DOUBLE}", "upper(topic)", "`offset` % 3")+desc())
-				q.order = append(q.order, some(2, func() string {
-					return pick("`partition`", "topic", "`offset`", "`key`", "`value`", "`timestamp`") + desc()
-				})...)
-			}
+		}
+		if rnd.IntN(5) < 2 && !q.distinct {
+			desc := func() string { return pick("", " DESC", " DESC") }
+			q.order = append(q.order, pick("`offset`", "`offset`", "`timestamp`", "`timestamp`", "`key`", "`partition`", "topic", "length(`value`)", "{`value`:s}", "{{`value`:n}?::DOUBLE}", "{{`value`:n}?::DECIMAL(20,3)}", "upper(topic)", "`offset` % 3")+desc())
+			q.order = append(q.order, some(2, func() string {
+				return pick("`partition`", "topic", "`offset`", "`key`", "`value`", "`timestamp`") + desc()
+			})...)
 		}
 	}
-	q.union = q.limit == "" && rnd.IntN(8) == 0
+	q.union = q.limit == "" && q.order == nil && rnd.IntN(8) == 0
 	return q
 }
 

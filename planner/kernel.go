@@ -31,6 +31,20 @@ type kernel struct {
 // inputs is the layout of the batches of a scan: the fields asked for, in the order in which they were first needed.
 type inputs struct {
 	fields []scan.Field
+	// used, when not nil, notes the results that are asked for; place says which column of the groups each of those is.
+	used  map[int]bool
+	place map[int]int
+}
+
+// result is a key or an aggregate of a scan that is aggregated.
+func (in *inputs) result(i int, f column.Field) ops.Expr {
+	if in.used != nil {
+		in.used[i] = true
+	}
+	if at, ok := in.place[i]; ok {
+		i = at
+	}
+	return ops.Column(i, f)
 }
 
 func (in *inputs) column(f scan.Field) ops.Expr {

@@ -9,7 +9,7 @@ import (
 	"millrace/internal/scan"
 )
 
-// sortKey is a key of an ORDER BY … LIMIT that the scan computes.
+// sortKey is a key of an ORDER BY that the scan computes.
 type sortKey struct {
 	kernel
 	desc bool
@@ -26,14 +26,27 @@ func (k sortKey) String() string {
 // absorbTopN keeps the first rows of an order in the scan. Whatever rows the engine would choose among those that tie for the last place, ours may
 // choose others.
 func absorbTopN(n *plan.TopN, with compiler) (*Scan, bool) {
-	s := with.scan
 	limit, ok := rowCount(with.ctx, n.Limit)
-	if !ok || limit == 0 || n.CalcFoundRows || s.bounded() || s.aggregated() {
+	if !ok || limit == 0 || n.CalcFoundRows {
+		return nil, false
+	}
+	c, ok := absorbSort(n.SortConditions, with)
+	if !ok {
+		return nil, false
+	}
+	c.limit = limit
+	return c, true
+}
+
+// absorbSort sorts the rows in the scan. An order that it had before was that of rows that tie now, which need none.
+func absorbSort(conditions sql.SortConditions, with compiler) (*Scan, bool) {
+	s := with.scan
+	if s.bounded() {
 		return nil, false
 	}
 	c := s.copy()
-	c.limit = limit
-	for _, cond := range n.SortConditions {
+	c.order = nil
+	for _, cond := range conditions {
 		k, ok := with.compile(cond.Expr)
 		if !ok || !sortable(k) || cond.NullOrdering != sql.NullsFirst {
 			return nil, false
@@ -64,9 +77,9 @@ func sortable(k kernel) bool {
 func (s *Scan) newest() (scan.Newest, bool) {
 	n := scan.Newest{Rows: s.limit + s.offset}
 	switch {
-	case len(s.order) > 0 && s.order[0].desc && s.order[0].plain:
+	case s.limit >= 0 && len(s.order) > 0 && s.order[0].desc && s.order[0].plain:
 		n.By = s.order[0].field
-	case len(s.keys) == 0 && len(s.aggregates) == 1 && s.aggregates[0].isMax:
+	case len(s.keys) == 0 && len(s.order) == 0 && len(s.aggregates) == 1 && s.aggregates[0].isMax:
 		n = scan.Newest{By: s.aggregates[0].greatest, Rows: 1}
 	default:
 		return n, false

@@ -32,10 +32,15 @@ type Scan struct {
 	predicates []predicate
 	filters    []kernel
 	// keys group and aggregates are computed; then the outputs are results of them.
-	keys       []kernel
-	keyTexts   []string
+	keys     []kernel
+	keyTexts []string
+	// keyExprs are the keys as what is right above the groups may repeat them, nil further above.
+	keyExprs   []sql.Expression
 	aggregates []aggregate
-	// order sorts the rows before limit and offset, which then says how many are kept.
+	// having are conditions on results, computed in the scan too.
+	having      []kernel
+	havingTexts []string
+	// order sorts the rows, or the groups, before limit and offset, which then say how many are kept.
 	order []sortKey
 	// limit is the number of rows after the first offset ones, -1 for all.
 	limit, offset int64
@@ -59,10 +64,9 @@ type Scan struct {
 type output struct {
 	kernel
 	id sql.ColumnId
-	// result, when aggregate, is the position among the keys and, after them, the aggregates of which the column is the result. Such a
-	// kernel has no build.
-	aggregate bool
-	result    int
+	// result, in a scan that is aggregated, is the position among the keys and, after them, the aggregates of which the column is the result; -1 for a
+	// column that is computed of results. The kernel is then one over results.
+	result int
 	// unneeded columns are nil in every row.
 	unneeded bool
 }
@@ -127,6 +131,7 @@ func (s *Scan) named(ctx *sql.Context, n plan.TableIdNode) (*Scan, bool) {
 		return nil, false
 	}
 	c := s.copy()
+	c.keyExprs = nil
 	c.schema = schema
 	c.exprs = make([]sql.Expression, len(schema))
 	for i, col := range schema {
@@ -142,6 +147,7 @@ func (s *Scan) copy() *Scan {
 	c.outputs = slices.Clone(s.outputs)
 	c.predicates = slices.Clone(s.predicates)
 	c.filters = slices.Clone(s.filters)
+	c.having, c.havingTexts = slices.Clone(s.having), slices.Clone(s.havingTexts)
 	c.order = slices.Clone(s.order)
 	return &c
 }
@@ -171,23 +177,23 @@ func (s *Scan) finish(ctx *sql.Context) (*Scan, error) {
 		if err := c.buildAggregates(&p, in); err != nil {
 			return nil, err
 		}
-	} else if err := c.buildProjection(&p, in); err != nil {
-		return nil, err
-	}
-	if err := c.buildOrder(&p, in); err != nil {
+	} else if err := c.buildRows(&p, in); err != nil {
 		return nil, err
 	}
 	if c.mayFail() {
 		p.Position = in.position()
 	}
 	p.Input = in.columns()
+	if p.Then != nil {
+		p.Then.Input = p.Results()
+	}
 	compiled, err := p.Compile()
 	if err != nil {
 		return nil, fmt.Errorf("compile the scan: %w", err)
 	}
 	c.plan = compiled
 	c.request = scan.Request{Fields: in.fields, Bounds: c.domain.bounds(), Limit: -1}
-	if c.limit >= 0 && len(c.order) == 0 {
+	if c.limit >= 0 && len(c.order) == 0 && !c.aggregated() {
 		c.request.Limit = c.limit + c.offset
 	}
 	if n, ok := c.newest(); ok {
@@ -197,7 +203,8 @@ func (s *Scan) finish(ctx *sql.Context) (*Scan, error) {
 	return c, nil
 }
 
-func (s *Scan) buildProjection(p *ops.Pipeline, in *inputs) error {
+// buildRows adds the columns that are needed to p, and their order.
+func (s *Scan) buildRows(p *ops.Pipeline, in *inputs) error {
 	for i, o := range s.outputs {
 		s.from[i] = -1
 		if o.unneeded {
@@ -211,10 +218,15 @@ func (s *Scan) buildProjection(p *ops.Pipeline, in *inputs) error {
 		p.Project = append(p.Project, e)
 		p.Names = append(p.Names, s.schema[i].Name)
 	}
-	return nil
+	return s.buildOrder(p, in)
 }
 
+// buildAggregates adds keys and aggregates to p, and what is computed of them as the pipeline that follows.
 func (s *Scan) buildAggregates(p *ops.Pipeline, in *inputs) error {
+	place, err := s.dropUnused()
+	if err != nil {
+		return err
+	}
 	for _, k := range s.keys {
 		e, err := k.build(in)
 		if err != nil {
@@ -229,25 +241,41 @@ func (s *Scan) buildAggregates(p *ops.Pipeline, in *inputs) error {
 		}
 		p.Aggregates = append(p.Aggregates, agg)
 	}
+	results := &inputs{place: place}
+	computed := len(s.having) > 0 || len(s.order) > 0
 	for i, o := range s.outputs {
 		s.from[i] = o.result
 		if o.unneeded {
 			s.from[i] = -1
 		}
+		computed = computed || o.result < 0 && !o.unneeded
 	}
-	return nil
+	if !computed {
+		return nil
+	}
+	then := &ops.Pipeline{Limit: p.Limit, Offset: p.Offset}
+	p.Limit, p.Offset, p.Then = -1, 0, then
+	for _, k := range s.having {
+		e, err := k.build(results)
+		if err != nil {
+			return err
+		}
+		then.Filter = append(then.Filter, e)
+	}
+	return s.buildRows(then, results)
 }
 
-// aggregated reports whether the outputs are results of aggregates and their keys.
+// aggregated reports whether the outputs are made of the results of aggregates and their keys.
 func (s *Scan) aggregated() bool { return s.keys != nil || s.aggregates != nil }
 
 // mayFail reports whether a value may be an error, which then should name its record.
 func (s *Scan) mayFail() bool {
 	fails := func(k kernel) bool { return k.fails }
-	return slices.ContainsFunc(s.filters, fails) || slices.ContainsFunc(s.keys, fails) ||
-		slices.ContainsFunc(s.order, func(k sortKey) bool { return k.fails }) ||
-		slices.ContainsFunc(s.outputs, func(o output) bool { return o.fails && !o.unneeded }) ||
-		slices.ContainsFunc(s.aggregates, func(a aggregate) bool { return a.fails })
+	if s.aggregated() { // an error of a group has no record
+		return slices.ContainsFunc(s.filters, fails) || slices.ContainsFunc(s.keys, fails) || slices.ContainsFunc(s.aggregates, func(a aggregate) bool { return a.fails })
+	}
+	return slices.ContainsFunc(s.filters, fails) || slices.ContainsFunc(s.order, func(k sortKey) bool { return k.fails }) ||
+		slices.ContainsFunc(s.outputs, func(o output) bool { return o.fails && !o.unneeded })
 }
 
 // RowIter implements sql.ExecSourceRel. The outer row of a correlated scope, if any, is prefixed by the engine.

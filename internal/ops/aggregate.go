@@ -18,11 +18,13 @@ const (
 	Min
 	Max
 	Avg
+	// Any is the value of some row of the group, NULL or not. All that a plan has are of one row.
+	Any
 	functions // how many there are
 )
 
 func (f Func) String() string {
-	return [...]string{"count", "count distinct", "sum", "min", "max", "avg"}[f]
+	return [...]string{"count", "count distinct", "sum", "min", "max", "avg", "any"}[f]
 }
 
 // Aggregate is a function over the rows of a group.
@@ -74,6 +76,8 @@ func (a Aggregate) resultType() (column.Type, error) {
 	t := a.Arg.Type()
 	refused := unsupported("'%v' of %v is not computed on batches", a.Func, t)
 	switch a.Func {
+	case Any:
+		return t, nil
 	case CountDistinct:
 		if !groupable(t) {
 			return column.Type{}, refused
@@ -100,6 +104,12 @@ func (a Aggregate) resultType() (column.Type, error) {
 		return column.Type{Kind: column.Decimal, Precision: min(precision+22, mostDigits), Scale: t.Scale}, nil
 	}
 	return column.Type{Kind: column.Decimal, Precision: min(precision+averageDigits, mostDigits), Scale: averageScale(t)}, nil
+}
+
+// Result describes the column of a's results.
+func (a Aggregate) Result() (column.Field, error) {
+	t, err := a.resultType()
+	return column.Field{Name: a.String(), Type: t, Nullable: a.Func != Count && a.Func != CountDistinct}, err
 }
 
 // integerDigits is the precision of an exact type.
@@ -153,6 +163,8 @@ func (a Aggregate) accumulator() accumulator {
 	switch a.Func {
 	case Count:
 		return &counter{all: a.Arg == nil}
+	case Any:
+		return newAnyRow(t)
 	case CountDistinct:
 		return newDistinct(a.Arg.Type())
 	case Min, Max:

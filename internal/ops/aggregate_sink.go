@@ -9,7 +9,7 @@ import (
 
 // aggregateSink filters and keeps the partial aggregates of a lane.
 type aggregateSink struct {
-	rows   *Rows
+	stage  *stage
 	lane   *lane
 	filter filterEval
 	by     []evaluator
@@ -21,9 +21,9 @@ type aggregateSink struct {
 	held   int // bytes accounted
 }
 
-func (r *Rows) newAggregateSink() *aggregateSink {
-	p := r.plan
-	s := &aggregateSink{rows: r, lane: r.newLane()}
+func (st *stage) newAggregateSink() *aggregateSink {
+	p := st.plan
+	s := &aggregateSink{stage: st, lane: st.newLane()}
 	s.filter = p.bindFilter(s.lane)
 	var types []column.Type
 	for _, e := range p.groupBy {
@@ -58,13 +58,13 @@ func (s *aggregateSink) Push(_ context.Context, b *column.Batch) (err error) {
 	s.lane.batch++
 	sel, failed := s.filter.pass(b)
 	passed := live(b.N, sel)
-	start = s.rows.filtered.count(b.Live(), passed, start)
+	start = s.stage.filtered.count(b.Live(), passed, start)
 	if failed == nil && passed > 0 {
 		failed = s.add(b, sel)
 	}
-	s.rows.finished.count(passed, 0, start)
+	s.stage.finished.count(passed, 0, start)
 	if failed != nil {
-		return s.rows.plan.place(b, failed)
+		return s.stage.plan.place(b, failed)
 	}
 	return s.account()
 }
@@ -109,17 +109,16 @@ func (s *aggregateSink) account() error {
 	for _, a := range s.accs {
 		n += a.bytes()
 	}
-	total := s.rows.memory.Add(int64(n - s.held))
+	total := s.stage.rows.memory.Add(int64(n - s.held))
 	s.held = n
-	return s.rows.checkMemory(total, "the groups")
+	return s.stage.rows.checkMemory(total, "the groups")
 }
 
 // Finish implements scan.Sink. The run merges the lanes when all have ended.
 func (s *aggregateSink) Finish(context.Context) error { return nil }
 
-// merge implements partial.
-func (s *aggregateSink) merge(other partial) {
-	from := other.(*aggregateSink)
+// merge takes the groups of another lane, which is then of no more use.
+func (s *aggregateSink) merge(from *aggregateSink) {
 	to := []int32{0}
 	if s.keys != nil {
 		to = s.keys.merge(from.keys)
@@ -132,16 +131,30 @@ func (s *aggregateSink) merge(other partial) {
 	}
 }
 
-// emit hands out the results of all groups.
-func (s *aggregateSink) emit(lane int) error {
+// emit implements partial.
+func (s *aggregateSink) emit(others []partial, out output) error {
+	start := time.Now()
+	for _, o := range others {
+		if err := context.Cause(s.stage.rows.ctx); err != nil {
+			return err
+		}
+		s.merge(o.(*aggregateSink))
+	}
+	s.stage.took(start)
+	return s.emitGroups(out)
+}
+
+// emitGroups hands out the results of all groups.
+func (s *aggregateSink) emitGroups(to output) error {
 	groups := 1
 	if s.keys != nil {
 		groups = s.keys.len()
 	}
-	first, last, _ := s.rows.claim(groups)
+	options := &s.stage.rows.options
+	first, last, _ := s.stage.claim(groups)
 	for g := first; g < last; {
-		out := s.rows.queue.take(lane)
-		for ; g < last && out.N < s.rows.options.MaxBatchRows && viewBytes(out) < s.rows.options.MaxBatchBytes; g++ {
+		out := to.take()
+		for ; g < last && out.N < options.MaxBatchRows && viewBytes(out) < options.MaxBatchBytes; g++ {
 			if s.keys != nil {
 				s.keys.emit(int32(g), out.Cols)
 			}
@@ -150,10 +163,10 @@ func (s *aggregateSink) emit(lane int) error {
 			}
 			out.N++
 		}
-		if err := s.rows.queue.give(s.rows.ctx, lane, out, g < last); err != nil {
+		if err := to.give(out, g < last); err != nil {
 			return err
 		}
 	}
-	s.rows.finished.out.Add(int64(last - first))
+	s.stage.finished.out.Add(int64(last - first))
 	return nil
 }

@@ -17,6 +17,9 @@ import (
 func naive(a Aggregate, values []any) any {
 	var valid []any
 	distinct := map[string]bool{}
+	if a.Func == Any && len(values) > 0 {
+		return values[0]
+	}
 	for _, v := range values {
 		if v != nil {
 			valid = append(valid, v)
@@ -87,9 +90,9 @@ func aggregatesOf(t *rapid.T) []Aggregate {
 	list := []Aggregate{{Func: Count}}
 	for i, f := range rowFields {
 		arg := Column(i, f)
-		for fn := Count; fn <= Avg; fn++ {
+		for fn := Count; fn <= Any; fn++ {
 			a := Aggregate{Func: fn, Arg: arg, Float: fn >= Sum && rapid.Bool().Draw(t, "float")}
-			if _, err := a.resultType(); err == nil && (f.Type.Kind != column.Float64 || fn < Sum || fn == Min || fn == Max) {
+			if _, err := a.resultType(); err == nil && (f.Type.Kind != column.Float64 || fn < Sum || fn == Min || fn == Max || fn == Any) {
 				list = append(list, a)
 			}
 		}

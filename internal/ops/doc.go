@@ -11,8 +11,9 @@
 //	              ── lane n: …                 ┘   bounded in bytes
 //
 // What sits behind the filter is a scan.Sink of one of two sorts. A projectSink hands rows on as they come. A partial
-// (aggregateSink, topSink) keeps a state per lane; when all lanes have ended the states are merged into one,
-// which then hands out the result through the same queue. A new operator is one more partial. Groups are numbered by keys, one
+// (aggregateSink, sortSink) keeps a state per lane; when all lanes have ended the states are combined and the result is handed out
+// through the same queue, or, from groups, pushed into the sink of a pipeline that follows (Pipeline.Then), which filters, computes, sorts and limits
+// them. A new operator is one more partial. Groups are numbered by keys, one
 // table for all aggregates of a lane, and each accumulator is a set of arrays by group number; so a new aggregate knows nothing
 // of keys, and a lane that runs out of memory can write its groups out and start over.
 //

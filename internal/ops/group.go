@@ -213,9 +213,9 @@ func (t *keys) emit(g int32, out []column.Vector) {
 	case len(t.types) == 1:
 		out[0].AppendBytes(t.key(g))
 	default:
-		key := t.key(g)
+		key := stateReader{rest: t.key(g)}
 		for c := range t.types {
-			key = decodeKey(&out[c], key)
+			key.key(&out[c])
 		}
 	}
 }
@@ -241,22 +241,5 @@ func appendKey(dst []byte, v *column.Vector, i int) []byte {
 		return binary.LittleEndian.AppendUint64(append(dst, 1), uint64(canonicalBits(v.Float[i])))
 	default:
 		return binary.LittleEndian.AppendUint64(append(dst, 1), uint64(v.Int[i]))
-	}
-}
-
-// decodeKey appends the first value of an encoded key to out and gives the rest.
-func decodeKey(out *column.Vector, key []byte) []byte {
-	switch {
-	case key[0] == 0:
-		out.AppendNull()
-		return key[1:]
-	case out.Type.Kind.IsView():
-		n, w := binary.Uvarint(key)
-		end := w + int(n) - 1
-		out.AppendBytes(key[w:end])
-		return key[end:]
-	default:
-		appendNumber(out, int64(binary.LittleEndian.Uint64(key[1:])))
-		return key[9:]
 	}
 }

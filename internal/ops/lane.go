@@ -32,10 +32,10 @@ func newLane(uses map[string]int) *lane {
 	return &lane{ctx: context.Background(), faults: new(faults), uses: uses, memos: map[string]*memo{}, shared: map[string]any{}}
 }
 
-// newLane is a lane of r.
-func (r *Rows) newLane() *lane {
-	l := newLane(r.plan.uses)
-	l.ctx, l.faults = r.ctx, &r.faults
+// newLane is a lane of st.
+func (st *stage) newLane() *lane {
+	l := newLane(st.plan.uses)
+	l.ctx, l.faults = st.rows.ctx, &st.rows.faults
 	return l
 }
 

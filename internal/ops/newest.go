@@ -8,27 +8,35 @@ import (
 )
 
 var (
-	_ scan.Keeper = (*topSink)(nil)
+	_ scan.Keeper = (*sortSink)(nil)
 	_ scan.Keeper = (*aggregateSink)(nil)
 )
 
 // Kept implements scan.Keeper: the first key of the order is the field that a source reads backwards by.
-func (s *topSink) Kept(values []int64) []int64 {
-	key := keysOf(&s.kept, len(s.project.vectors))[0]
-	for i := range s.kept.N {
-		if key.IsNull(i) {
-			values = append(values, math.MinInt64)
-		} else {
-			values = append(values, keptValue(key.Type, key.Int[i]))
+func (s *sortSink) Kept(values []int64) []int64 {
+	add := func(b *column.Batch) {
+		key := &b.Cols[s.at[0]]
+		for i := range b.N {
+			if key.IsNull(i) {
+				values = append(values, math.MinInt64)
+			} else {
+				values = append(values, keptValue(key.Type, key.Int[i]))
+			}
 		}
 	}
+	for _, r := range s.runs {
+		for _, b := range r.batches {
+			add(b)
+		}
+	}
+	add(s.kept)
 	return values
 }
 
 // Kept implements scan.Keeper for a MAX without groups, which keeps one row.
 func (s *aggregateSink) Kept(values []int64) []int64 {
 	if acc, ok := s.accs[0].(*extremeInts); ok && acc.seen[0] {
-		values = append(values, keptValue(s.rows.plan.aggregates[0].Arg.Type(), acc.best[0]^acc.mask))
+		values = append(values, keptValue(s.stage.plan.aggregates[0].Arg.Type(), acc.best[0]^acc.mask))
 	}
 	return values
 }

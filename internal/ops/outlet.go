@@ -41,16 +41,15 @@ func (p *projection) upTo(b *column.Batch, sel []int32) (_ []int32, failed *rowE
 	}
 }
 
-// outlet copies rows into output batches of bounded size and puts them into the queue.
+// outlet copies rows into output batches of bounded size.
 type outlet struct {
-	rows   *Rows
-	number int              // in the queue
-	views  []*column.Vector // the vectors at hand that hold bytes
+	to      output
+	options *RunOptions
+	views   []*column.Vector // the vectors at hand that hold bytes
 }
 
 // deliver hands out the rows of sel, in its order. all says that these are simply the first rows of the vectors, which saves
-// looking each up. It waits for space until the run ends, not the lane: rows that were claimed count against the limit, so they
-// must arrive even when another lane has met it and ended the scan.
+// looking each up.
 func (o *outlet) deliver(vectors []*column.Vector, sel []int32, all bool) error {
 	if len(sel) == 0 {
 		return nil
@@ -61,14 +60,13 @@ func (o *outlet) deliver(vectors []*column.Vector, sel []int32, all bool) error 
 			o.views = append(o.views, v)
 		}
 	}
-	options := &o.rows.options
 	for len(sel) > 0 {
-		out := o.rows.queue.take(o.number)
-		take := min(len(sel), options.MaxBatchRows-out.N)
-		full := out.N+take == options.MaxBatchRows
+		out := o.to.take()
+		take := min(len(sel), o.options.MaxBatchRows-out.N)
+		full := out.N+take == o.options.MaxBatchRows
 		if len(o.views) > 0 {
 			var heavy bool
-			take, heavy = o.fit(sel[:take], options.MaxBatchBytes-viewBytes(out))
+			take, heavy = o.fit(sel[:take], o.options.MaxBatchBytes-viewBytes(out))
 			full = full || heavy
 		}
 		rows := sel[:take]
@@ -80,7 +78,7 @@ func (o *outlet) deliver(vectors []*column.Vector, sel []int32, all bool) error 
 		}
 		out.N += take
 		sel, all = sel[take:], false
-		if err := o.rows.queue.give(o.rows.ctx, o.number, out, full); err != nil {
+		if err := o.to.give(out, full); err != nil {
 			return err
 		}
 	}

@@ -2,6 +2,7 @@ package ops
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"millrace/internal/column"
@@ -23,12 +24,15 @@ type Pipeline struct {
 	Names      []string
 	Aggregates []Aggregate
 	GroupBy    []Expr
-	// OrderBy sorts the rows of a projection. It needs a Limit, and memory for twice as many rows: a sort of everything is not done here.
+	// OrderBy sorts the rows of a projection. With a Limit that takes memory for twice as many rows, else for all. It must be empty with aggregates.
 	OrderBy []Order
 	// Limit is the most rows to hand out, -1 for all. Offset rows are left out before.
 	Limit, Offset int64
 	// Position is nil when errors cannot name records.
 	Position *Position
+	// Then, when not nil, takes the result of the aggregates as its input: it filters, computes, sorts and limits groups. Its Input must be the
+	// Fields of this, which then has no limit of its own.
+	Then *Pipeline
 }
 
 // Plan is a Pipeline that was checked. It is immutable and may run any number of times, also at once.
@@ -43,6 +47,20 @@ type Plan struct {
 	offset     int64
 	position   *Position
 	uses       map[string]int
+	then       *Plan
+}
+
+// Results describes the keys and aggregates, in this order, as a pipeline that follows has them for its input.
+func (p *Pipeline) Results() []column.Field {
+	var list []column.Field
+	for _, e := range p.GroupBy {
+		list = append(list, column.Field{Name: e.String(), Type: e.Type(), Nullable: e.Nullable()})
+	}
+	for _, a := range p.Aggregates {
+		f, _ := a.Result() // Compile finds what is wrong with it
+		list = append(list, f)
+	}
+	return list
 }
 
 // Compile checks p and prepares it to run.
@@ -68,8 +86,8 @@ func (p *Pipeline) Compile() (*Plan, error) {
 	}
 	plan.filter = fuse(p.Filter)
 	if plan.order = p.OrderBy; len(p.OrderBy) > 0 {
-		if plan.aggregated() || plan.limit < 0 {
-			return nil, unsupported("a sort on batches needs a LIMIT and no aggregates")
+		if plan.aggregated() {
+			return nil, fmt.Errorf("ops: groups are sorted by the pipeline that follows")
 		}
 		for _, o := range p.OrderBy {
 			if !orderable(o.Expr.Type()) {
@@ -88,17 +106,29 @@ func (p *Pipeline) Compile() (*Plan, error) {
 		}
 	}
 	for _, a := range p.Aggregates {
-		t, err := a.resultType()
+		f, err := a.Result()
 		if err != nil {
 			return nil, err
 		}
-		plan.addField(p.Names, a.String(), t, a.Func != Count && a.Func != CountDistinct)
+		plan.addField(p.Names, f.Name, f.Type, f.Nullable)
 		all = append(all, a.arguments()...)
 	}
 	if err := checkColumns(all, p.Input); err != nil {
 		return nil, err
 	}
 	countUses(plan.uses, all)
+	if p.Then != nil {
+		if !plan.aggregated() || plan.limit >= 0 || plan.offset > 0 {
+			return nil, fmt.Errorf("ops: only groups without a limit go on to another pipeline")
+		}
+		if !slices.Equal(p.Then.Input, plan.fields) {
+			return nil, fmt.Errorf("ops: the pipeline that follows expects other columns")
+		}
+		var err error
+		if plan.then, err = p.Then.Compile(); err != nil {
+			return nil, err
+		}
+	}
 	return plan, nil
 }
 
@@ -110,13 +140,24 @@ func (p *Plan) addField(names []string, name string, t column.Type, nullable boo
 }
 
 // Fields describes the batches that a run hands out.
-func (p *Plan) Fields() []column.Field { return p.fields }
+func (p *Plan) Fields() []column.Field {
+	if p.then != nil {
+		return p.then.Fields()
+	}
+	return p.fields
+}
+
+// streams reports whether rows are handed on as they come.
+func (p *Plan) streams() bool { return !p.aggregated() && len(p.order) == 0 }
 
 func (p *Plan) aggregated() bool { return len(p.aggregates) > 0 || len(p.groupBy) > 0 }
 
 // String is the plan as text, one operator a line, the last one first.
 func (p *Plan) String() string {
 	var b strings.Builder
+	if p.then != nil {
+		b.WriteString(p.then.String())
+	}
 	if p.limit >= 0 || p.offset > 0 {
 		b.WriteString("limit")
 		if p.limit >= 0 {

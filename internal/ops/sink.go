@@ -109,17 +109,18 @@ func recovered(err *error) {
 
 // projectSink filters, computes the output columns and hands them to the queue.
 type projectSink struct {
-	rows    *Rows
+	stage   *stage
 	out     outlet
 	lane    *lane
 	filter  filterEval
 	project projection
 }
 
-func (r *Rows) newProjectSink() *projectSink {
-	s := &projectSink{rows: r, out: outlet{rows: r, number: r.queue.addLane()}, lane: r.newLane()}
-	s.filter = r.plan.bindFilter(s.lane)
-	s.project = s.lane.bindAll(r.plan.project)
+// newProjectSink makes the sink of a lane for a stage that hands rows on as they come, which is the last one of its run.
+func (st *stage) newProjectSink() *projectSink {
+	s := &projectSink{stage: st, out: outlet{to: st.rows.newQueueOutput(), options: &st.rows.options}, lane: st.newLane()}
+	s.filter = st.plan.bindFilter(s.lane)
+	s.project = s.lane.bindAll(st.plan.project)
 	return s
 }
 
@@ -130,9 +131,9 @@ func (s *projectSink) Push(_ context.Context, b *column.Batch) (err error) {
 	s.lane.batch++
 	sel, failed := s.filter.pass(b)
 	passed := live(b.N, sel)
-	start = s.rows.filtered.count(b.Live(), passed, start)
+	start = s.stage.filtered.count(b.Live(), passed, start)
 
-	first, last, enough := s.rows.claim(passed)
+	first, last, enough := s.stage.claim(passed)
 	if first > 0 || last < passed {
 		sel = s.lane.rows(b.N, sel)[first:last]
 	}
@@ -141,14 +142,14 @@ func (s *projectSink) Push(_ context.Context, b *column.Batch) (err error) {
 		failed, enough = f, false
 	}
 	err = s.out.deliver(s.project.vectors, s.lane.rows(b.N, sel), sel == nil)
-	s.rows.finished.count(last-first, live(b.N, sel), start)
+	s.stage.finished.count(last-first, live(b.N, sel), start)
 	switch {
 	case err != nil:
 		return err
 	case enough:
 		return scan.Stop
 	case failed != nil:
-		return s.rows.plan.place(b, failed)
+		return s.stage.plan.place(b, failed)
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/big"
 
+	"millrace/internal/column"
 	"millrace/internal/sqlerr"
 )
 
@@ -83,6 +84,27 @@ func (r *stateReader) big() *big.Int {
 		x.Neg(x)
 	}
 	return x
+}
+
+// key appends the value that appendKey wrote to v, NULL when it is bad.
+func (r *stateReader) key(v *column.Vector) {
+	switch n := r.uint(); {
+	case n == 0:
+		v.AppendNull()
+	case v.Type.Kind.IsView():
+		if n--; n > uint64(len(r.rest)) {
+			r.fail()
+			v.AppendNull()
+			return
+		}
+		v.AppendBytes(r.rest[:n])
+		r.rest = r.rest[n:]
+	case n == 1:
+		appendNumber(v, int64(r.word()))
+	default:
+		r.fail()
+		v.AppendNull()
+	}
 }
 
 // end gives what is left behind the state.

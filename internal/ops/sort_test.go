@@ -1,6 +1,7 @@
 package ops
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -35,16 +36,63 @@ func TestTopRowsOfManyLanes(t *testing.T) {
 	if _, err = run(t, src, p, RunOptions{MemoryBytes: 1000}); !sqlerr.HasKind(err, sqlerr.ScanMemory) {
 		t.Fatalf("beyond the budget: got %v", err)
 	}
-	p.Limit = -1
-	if _, err := p.Compile(); err == nil {
-		t.Fatal("a sort without a limit was compiled")
+}
+
+func TestGroupsAreFilteredSortedAndLimited(t *testing.T) {
+	src := &memorySource{}
+	for lane := range int64(3) {
+		src.lanes = append(src.lanes, []*column.Batch{batchOf(numbers(lane, lane+40)), batchOf(numbers(lane, lane+30))})
+	}
+	p := Pipeline{Input: []column.Field{int64Field}, GroupBy: []Expr{number}, Aggregates: []Aggregate{{Func: Count}}, Limit: -1}
+	groups := must(p.Compile()).Fields()
+	key, count := Column(0, groups[0]), Column(1, groups[1])
+	p.Then = &Pipeline{
+		Input: groups, Filter: []Expr{must(Compare(Lt, count, int64Const(6)))}, Project: []Expr{must(Arith(Mul, key, int64Const(10))), count},
+		OrderBy: []Order{{count, true}, {key, true}}, Limit: 4, Offset: 1,
+	}
+	rows, err := run(t, src, p, RunOptions{MaxBatchRows: 3})
+	type group struct{ key, n int }
+	var all []group
+	for k := range 45 {
+		g := group{key: k}
+		for lane := range 3 {
+			for _, length := range []int{40, 30} {
+				g.n += bit(k >= lane && k < lane+length)
+			}
+		}
+		if g.n > 0 && g.n < 6 {
+			all = append(all, g)
+		}
+	}
+	slices.SortFunc(all, func(a, b group) int { return 2*cmp.Compare(b.n, a.n) + cmp.Compare(b.key, a.key) })
+	var want []string
+	for _, g := range all[1:5] {
+		want = append(want, fmt.Sprintf("%d|%d", 10*g.key, g.n))
+	}
+	if err != nil || !slices.Equal(rows, want) {
+		t.Fatalf("got %v, %v, want %v", rows, err, want)
+	}
+	p.Then.OrderBy = nil
+	if rows, err = run(t, src, p, RunOptions{MaxBatchRows: 3}); err != nil || len(rows) != 4 {
+		t.Fatalf("without an order: got %v, %v", rows, err)
+	}
+	p.Then.Limit = 0
+	if rows, err = run(t, src, p, RunOptions{}); err != nil || len(rows) != 0 {
+		t.Fatalf("LIMIT 0: got %v, %v", rows, err)
+	}
+	p.Limit, p.Then.Limit = 3, -1
+	if _, err = p.Compile(); err == nil {
+		t.Fatal("groups with a limit of their own were handed on")
 	}
 }
 
-// TestTopRowsEqualSorting: keys of every kind, several of them, NULLs, ties.
-func TestTopRowsEqualSorting(t *testing.T) {
+// TestSortedRowsEqualSorting: keys of every kind, several of them, NULLs, ties, with a limit or without.
+func TestSortedRowsEqualSorting(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := Pipeline{Input: rowFields, Limit: int64(rapid.IntRange(1, 1500).Draw(t, "limit")), Offset: int64(rapid.IntRange(0, 5).Draw(t, "offset"))}
+		if rapid.Bool().Draw(t, "all") {
+			p.Limit = -1
+		}
 		var keys []int
 		for range rapid.IntRange(1, 3).Draw(t, "keys") {
 			c := rapid.IntRange(0, len(rowFields)-1).Draw(t, "key")
@@ -81,7 +129,9 @@ func TestTopRowsEqualSorting(t *testing.T) {
 			return 0
 		})
 		all = all[min(len(all), int(p.Offset)):]
-		all = all[:min(len(all), int(p.Limit))]
+		if p.Limit >= 0 {
+			all = all[:min(len(all), int(p.Limit))]
+		}
 		r := Run(t.Context(), src, must(p.Compile()), RunOptions{MaxBatchRows: 7})
 		defer r.Close()
 		n := 0

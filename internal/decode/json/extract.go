@@ -329,12 +329,13 @@ func (x *Extractor) field(p int, f *child, off, end int, flags Flags) int {
 	if !f.folded {
 		return x.value(p, n)
 	}
+	// Written member by member: a struct of small members that is copied at once waits for its own stores.
 	seen := &x.seen[f.spelling]
-	now := spelling{off: uint32(off), end: uint32(end), set: true, escaped: flags&Escaped != 0}
-	now.ambiguous = seen.set && (seen.ambiguous || !x.sameKey(*seen, now))
-	*seen = now
+	escaped := flags&Escaped != 0
+	ambiguous := seen.set && (seen.ambiguous || !x.sameKey(*seen, off, end, escaped))
+	seen.off, seen.end, seen.set, seen.escaped, seen.ambiguous = uint32(off), uint32(end), true, escaped, ambiguous
 	p = x.value(p, n)
-	if now.ambiguous {
+	if ambiguous {
 		for s := n.lo; s < n.hi; s++ {
 			x.values[s].Flags |= Ambiguous
 		}
@@ -342,14 +343,14 @@ func (x *Extractor) field(p int, f *child, off, end int, flags Flags) int {
 	return p
 }
 
-// sameKey reports whether two keys are spelled alike once unescaped.
-func (x *Extractor) sameKey(a, b spelling) bool {
-	ka, kb := x.rec[a.off:a.end], x.rec[b.off:b.end]
+// sameKey reports whether the key rec[off:end] is spelled as a is, once both are unescaped.
+func (x *Extractor) sameKey(a spelling, off, end int, escaped bool) bool {
+	ka, kb := x.rec[a.off:a.end], x.rec[off:end]
 	if a.escaped {
 		x.other = AppendUnescaped(x.other[:0], ka)
 		ka = x.other
 	}
-	if b.escaped {
+	if escaped {
 		x.text = AppendUnescaped(x.text[:0], kb)
 		kb = x.text
 	}

@@ -12,6 +12,7 @@ import (
 	"millrace/internal/column"
 	"millrace/internal/ops"
 	"millrace/internal/scan"
+	"millrace/planner/agg"
 )
 
 // aggregate is an aggregate that ops computes.
@@ -243,24 +244,8 @@ func (c compiler) aggregate(e sql.Expression) (aggregate, bool) {
 			return aggregate{}, false
 		}
 		return newAggregate(text, types.Int64, ops.CountDistinct, x)
-	case *ExactSum:
-		x, ok := c.compile(e.Child)
-		if !ok || !x.integral() && x.kind.Kind != column.Decimal || e.Window() != nil {
-			return aggregate{}, false
-		}
-		return newAggregate(text, e.Type(c.ctx), ops.Sum, x)
-	case *aggregation.Sum:
-		x, ok := c.compile(e.Child)
-		if !ok || x.kind.Kind != column.Float64 || e.Window() != nil {
-			return aggregate{}, false
-		}
-		return newAggregate(text, types.Float64, ops.Sum, x)
-	case *aggregation.Avg:
-		x, ok := c.compile(e.Child)
-		if !ok || !x.integral() && x.kind.Kind != column.Float64 || e.Window() != nil || e.Type(c.ctx) != types.Float64 {
-			return aggregate{}, false
-		}
-		return newAggregate(text, types.Float64, ops.Avg, x)
+	case *agg.Function:
+		return c.function(text, e)
 	case *aggregation.Min:
 		if e.Window() != nil {
 			return aggregate{}, false
@@ -274,6 +259,24 @@ func (c compiler) aggregate(e sql.Expression) (aggregate, bool) {
 	default:
 		return aggregate{}, false
 	}
+}
+
+// functions are the aggregates of ours that ops has.
+var functions = map[agg.Kind]ops.Func{
+	agg.Sum: ops.Sum, agg.Avg: ops.Avg, agg.VarPop: ops.VarPop, agg.VarSamp: ops.VarSamp, agg.StdDevPop: ops.StdDevPop, agg.StdDevSamp: ops.StdDevSamp,
+}
+
+// function compiles an aggregate of ours.
+func (c compiler) function(text string, e *agg.Function) (aggregate, bool) {
+	f, ok := functions[e.Kind()]
+	if !ok || e.Window() != nil {
+		return aggregate{}, false
+	}
+	x, ok := c.compile(e.Args()[0])
+	if !ok || !x.integral() && x.kind.Kind != column.Decimal && x.kind.Kind != column.Float64 {
+		return aggregate{}, false
+	}
+	return newAggregate(text, e.Type(c.ctx), f, x)
 }
 
 // extreme is MIN or MAX of what the engine orders as the kernel does.
@@ -312,7 +315,7 @@ func newAggregate(text string, typ sql.Type, f ops.Func, x kernel) (aggregate, b
 		if err != nil {
 			return ops.Aggregate{}, err
 		}
-		return ops.Aggregate{Func: f, Arg: arg, Float: f == ops.Avg}, nil
+		return ops.Aggregate{Func: f, Arg: arg}, nil
 	}
 	header := headerExtreme(f, x)
 	return describedAggregate(aggregate{text: text, typ: typ, fails: x.fails, header: header, greatest: x.field, isMax: header && f == ops.Max, build: build})

@@ -9,30 +9,28 @@ import (
 
 	"millrace/internal/column"
 	"millrace/internal/ops"
+	"millrace/planner/expr"
 )
 
-// wholeNumbers is the type of the kernel of what is a DECIMAL without a fraction for the engine and an integer for us.
-var wholeNumbers = column.Type{Kind: column.Decimal, Precision: 20}
-
-// arithmetic compiles + - * over signed integers and over doubles. Where the result does not fit, it is the error that MySQL gives.
-func (c compiler) arithmetic(e *expression.Arithmetic) (kernel, bool) {
+// arithmetic compiles + - * and % over signed integers and + - * over doubles. Where the result does not fit, it is the error that MySQL gives.
+func (c compiler) arithmetic(e *expr.Arithmetic) (kernel, bool) {
 	var op ops.ArithOp
-	switch e.Op {
-	case "+":
+	switch e.Op() {
+	case '+':
 		op = ops.Add
-	case "-":
+	case '-':
 		op = ops.Sub
-	case "*":
+	case '*':
 		op = ops.Mul
 	default:
-		return kernel{}, false
+		return c.mod(e)
 	}
 	typ := e.Type(c.ctx)
-	l, ok := c.number(e.LeftChild, typ)
+	l, ok := c.number(e.Left(), typ)
 	if !ok {
 		return kernel{}, false
 	}
-	r, ok := c.number(e.RightChild, typ)
+	r, ok := c.number(e.Right(), typ)
 	if !ok {
 		return kernel{}, false
 	}
@@ -91,32 +89,25 @@ func (c compiler) negative(e *expression.UnaryMinus) (kernel, bool) {
 	return calculated(e.Type(c.ctx), ops.Mul, x, minusOne)
 }
 
-// mod compiles x % n for a signed integer x and an integer n. The engine computes a DECIMAL, and warns about a division by zero.
-func (c compiler) mod(e *expression.Mod) (kernel, bool) {
-	typ, ok := e.Type(c.ctx).(sql.DecimalType)
-	if !ok || typ.Scale() != 0 || !types.IsInteger(e.RightChild.Type(c.ctx)) {
+// mod compiles x % n for a signed integer x and a constant integer n that is not zero: of a division by zero the engine warns.
+func (c compiler) mod(e *expr.Arithmetic) (kernel, bool) {
+	if e.Type(c.ctx) != types.Int64 {
 		return kernel{}, false
 	}
-	v, ok := constantOf(c.ctx, e.RightChild)
+	v, ok := constantOf(c.ctx, e.Right())
 	if !ok || v == nil {
 		return kernel{}, false
 	}
 	if big, ok := v.(uint64); ok && big > math.MaxInt64 {
 		return kernel{}, false
 	}
-	n, ok := integerOf(v, e.RightChild.Type(c.ctx))
+	n, ok := integerOf(v, e.Right().Type(c.ctx))
 	if !ok || n.fraction {
 		return kernel{}, false
 	}
-	x, ok := c.compile(e.LeftChild)
+	x, ok := c.compile(e.Left())
 	if !ok || !x.integral() {
 		return kernel{}, false
 	}
-	return unary(typ, x, func(x ops.Expr) (ops.Expr, error) {
-		rest, err := ops.Mod(x, n.floor)
-		if err != nil {
-			return nil, err
-		}
-		return ops.Cast(rest, wholeNumbers, false)
-	})
+	return unary(types.Int64, x, func(x ops.Expr) (ops.Expr, error) { return ops.Mod(x, n.floor) })
 }

@@ -115,14 +115,10 @@ func (c compiler) compile(e sql.Expression) (kernel, bool) {
 		return c.in(e.Left(), e.Right())
 	case *expression.Like:
 		return c.like(e)
-	case checkedArithmetic:
-		return c.arithmetic(e.Arithmetic)
-	case *expression.Arithmetic:
+	case *expr.Arithmetic:
 		return c.arithmetic(e)
 	case *expression.UnaryMinus:
 		return c.negative(e)
-	case *expression.Mod:
-		return c.mod(e)
 	case *expression.IsTrue:
 		return c.isTrue(e)
 	case *expression.Case:

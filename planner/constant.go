@@ -14,6 +14,7 @@ import (
 
 	"millrace/internal/column"
 	"millrace/internal/ops"
+	"millrace/planner/expr"
 )
 
 // pureFunctions have a value that depends on their arguments and the start of the statement only, and no effect. The rest of the
@@ -44,7 +45,7 @@ func isConstant(e sql.Expression) bool {
 	switch e := e.(type) {
 	case *expression.Literal:
 		return true
-	case *expression.Interval, *expression.Arithmetic, checkedArithmetic, *expression.UnaryMinus, *expression.Convert, expression.Tuple:
+	case *expression.Interval, *expression.Arithmetic, *expr.Arithmetic, *expression.UnaryMinus, *expression.Convert, expression.Tuple:
 	case sql.FunctionExpression:
 		if !pureFunctions[strings.ToLower(e.FunctionName())] {
 			return false

@@ -24,6 +24,7 @@ import (
 	"github.com/dolthub/go-mysql-server/sql/expression"
 	"github.com/dolthub/go-mysql-server/sql/types"
 	"github.com/dolthub/vitess/go/sqltypes"
+	"github.com/dolthub/vitess/go/vt/sqlparser"
 	"github.com/sirupsen/logrus"
 	"go.uber.org/goleak"
 
@@ -468,6 +469,41 @@ func (p *provider) Function(_ *sql.Context, _, name string) (sql.Function, bool)
 	return nil, false
 }
 
+// parser is the engine's with the operators of ours, as the server's is.
+type parser struct{ sql.Parser }
+
+func (p parser) ParseSimple(query string) (sqlparser.Statement, error) {
+	ast, err := p.Parser.ParseSimple(query)
+	if err == nil {
+		Operators(query, ast)
+	}
+	return ast, err
+}
+
+func (p parser) Parse(ctx *sql.Context, query string, multi bool) (sqlparser.Statement, string, string, error) {
+	ast, parsed, rest, err := p.Parser.Parse(ctx, query, multi)
+	if err == nil {
+		Operators(query, ast)
+	}
+	return ast, parsed, rest, err
+}
+
+func (p parser) ParseWithOptions(ctx context.Context, query string, delimiter rune, multi bool, o sqlparser.ParserOptions) (sqlparser.Statement, string, string, error) {
+	ast, parsed, rest, err := p.Parser.ParseWithOptions(ctx, query, delimiter, multi, o)
+	if err == nil {
+		Operators(query, ast)
+	}
+	return ast, parsed, rest, err
+}
+
+func (p parser) ParseOneWithOptions(ctx context.Context, query string, o sqlparser.ParserOptions) (sqlparser.Statement, int, error) {
+	ast, end, err := p.Parser.ParseOneWithOptions(ctx, query, o)
+	if err == nil {
+		Operators(query, ast)
+	}
+	return ast, end, err
+}
+
 func newTestEngine(t testing.TB, all []record) *testEngine {
 	return newTestEngineWith(t, all, Options{})
 }
@@ -476,7 +512,7 @@ func newTestEngineWith(t testing.TB, all []record, o Options) *testEngine {
 	db := memory.NewDatabase("db")
 	log := &recordLog{all: all, lanes: 3, batch: 7}
 	pro := &provider{memory.NewDBProvider(db), log}
-	a := analyzer.NewBuilder(pro).Build()
+	a := analyzer.NewBuilder(pro).AddOverrides(sql.EngineOverrides{Builder: sql.BuilderOverrides{Parser: parser{sql.NewMysqlParser()}}}).Build()
 	InstallWith(a, o)
 	e := &testEngine{t: t, engine: sqle.New(a, &sqle.Config{}), pro: pro, log: log}
 	session := memory.NewSession(sql.NewBaseSession(), pro)

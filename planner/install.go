@@ -9,6 +9,9 @@ import (
 	"github.com/dolthub/go-mysql-server/sql"
 	"github.com/dolthub/go-mysql-server/sql/analyzer"
 	"github.com/dolthub/go-mysql-server/sql/types"
+
+	"millrace/planner/agg"
+	"millrace/planner/expr"
 )
 
 // The ids of our rules, out of the way of the engine's.
@@ -17,7 +20,6 @@ const (
 	nullabilityRule analyzer.RuleId = 9002
 	instantsRule    analyzer.RuleId = 9003
 	comparisonsRule analyzer.RuleId = 9004
-	overflowRule    analyzer.RuleId = 9005
 )
 
 // pushdownVariable is the system variable that turns the rule off.
@@ -45,7 +47,6 @@ func InstallWith(a *analyzer.Analyzer, o Options) {
 		{Id: nullabilityRule, Apply: correctNullability},
 		{Id: instantsRule, Apply: compareInstants},
 		{Id: comparisonsRule, Apply: correctComparisons},
-		{Id: overflowRule, Apply: checkOverflow},
 	}}
 	after := &analyzer.Batch{Desc: "pushdown", Iterations: 1, Rules: []analyzer.Rule{
 		{Id: pushdownRule, Apply: o.apply},
@@ -54,10 +55,22 @@ func InstallWith(a *analyzer.Analyzer, o Options) {
 	a.ExecBuilder.PriorityBuilder = explainer{a.ExecBuilder}
 }
 
-// Functions are the engine's functions that the planner replaces by correct ones. The database provider must offer them, before the
-// engine's own, as a sql.FunctionProvider.
+// Functions are the engine's functions that the planner replaces by correct ones, and those that Operators makes. The database provider must offer them,
+// before the engine's own, as a sql.FunctionProvider.
 func Functions() []sql.Function {
-	return []sql.Function{sql.Function1{Name: "sum", Fn: NewSum}}
+	list := []sql.Function{sql.Function1{Name: "sum", Fn: agg.NewSum}, sql.Function1{Name: "avg", Fn: agg.NewAvg}}
+	for name, kind := range map[string]agg.Kind{
+		"std": agg.StdDevPop, "stddev": agg.StdDevPop, "stddev_pop": agg.StdDevPop, "stddev_samp": agg.StdDevSamp,
+		"variance": agg.VarPop, "var_pop": agg.VarPop, "var_samp": agg.VarSamp,
+	} {
+		list = append(list, sql.Function1{Name: name, Fn: agg.NewSpread(kind)})
+	}
+	for operator, name := range arithmeticFunctions {
+		list = append(list, sql.Function2{Name: name, Fn: func(ctx *sql.Context, l, r sql.Expression) sql.Expression {
+			return expr.NewArithmetic(ctx, operator[0], l, r)
+		}})
+	}
+	return list
 }
 
 // RegisterVariables makes the system variables of this package known. It may be called again.

@@ -100,7 +100,7 @@ func parseText(text string, mode dialect.Mode, options sqlparser.ParserOptions, 
 	if err != nil {
 		return nil, syntaxError(ctx, text, r, options, err)
 	}
-	exactIntervals(r.SQL, st.ast)
+	planner.Operators(r.SQL, st.ast)
 	if err := refuseFiles(r.SQL, st.ast); err != nil {
 		return nil, err
 	}

@@ -21,9 +21,10 @@ var layers = map[string][]string{
 	"server/dialect":              {},
 	"server/wire":                 {},
 	"server/http":                 {},
-	"planner":                     {"planner/expr", "internal/scan", "internal/ops", "internal/decode/..."},
+	"planner":                     {"planner/agg", "planner/expr", "internal/scan", "internal/ops", "internal/decode/..."},
 	"planner/expr":                {"internal/decode/..."},
-	"functions":                   {"functions/named", "planner", "planner/expr", "internal/scan", "internal/ops", "internal/kafka", "internal/decode/...", "internal/registry", "internal/catalog"},
+	"planner/agg":                 {},
+	"functions":                   {"functions/named", "planner", "planner/agg", "planner/expr", "internal/scan", "internal/ops", "internal/kafka", "internal/decode/...", "internal/registry", "internal/catalog"},
 	"functions/named":             {},
 	"functions/kafkameta":         {"functions/named", "functions/readkafka", "planner", "internal/kafka"},
 	"functions/readkafka":         {"functions/named", "planner", "planner/expr", "internal/scan", "internal/ops", "internal/kafka", "internal/decode/...", "internal/registry", "internal/catalog"},
@@ -65,8 +66,8 @@ var strict = map[string][]string{
 var owners = map[string][]string{
 	"github.com/twmb/franz-go/pkg/kgo":   {"internal/kafka", "internal/demo", "internal/testkit"},
 	"github.com/twmb/franz-go/pkg/sr":    {"internal/registry", "internal/demo", "internal/testkit"},
-	"github.com/dolthub/go-mysql-server": {"server", "planner", "planner/expr", "functions", "functions/named", "functions/kafkameta", "functions/readkafka", "streaming/sqltable", "internal/testkit"},
-	"github.com/dolthub/vitess":          {"server", "planner", "planner/expr", "functions", "functions/named", "functions/kafkameta", "functions/readkafka", "streaming/sqltable", "internal/testkit"},
+	"github.com/dolthub/go-mysql-server": {"server", "planner", "planner/agg", "planner/expr", "functions", "functions/named", "functions/kafkameta", "functions/readkafka", "streaming/sqltable", "internal/testkit"},
+	"github.com/dolthub/vitess":          {"server", "planner", "planner/agg", "planner/expr", "functions", "functions/named", "functions/kafkameta", "functions/readkafka", "streaming/sqltable", "internal/testkit"},
 	"github.com/twmb/franz-go/pkg/kfake": {"internal/demo", "internal/testkit"},
 	"github.com/cockroachdb/pebble":      {"streaming/store/pebblestore"},
 }

@@ -18,13 +18,17 @@ const (
 	Min
 	Max
 	Avg
+	VarPop
+	VarSamp
+	StdDevPop
+	StdDevSamp
 	// Any is the value of some row of the group, NULL or not. All that a plan has are of one row.
 	Any
 	functions // how many there are
 )
 
 func (f Func) String() string {
-	return [...]string{"count", "count distinct", "sum", "min", "max", "avg", "any"}[f]
+	return [...]string{"count", "count distinct", "sum", "min", "max", "avg", "var_pop", "var_samp", "stddev_pop", "stddev_samp", "any"}[f]
 }
 
 // Aggregate is a function over the rows of a group.
@@ -34,8 +38,6 @@ type Aggregate struct {
 	Arg Expr
 	// By is the second argument of the functions that have two.
 	By Expr
-	// Float asks Sum and Avg of exact numbers for a DOUBLE instead of a DECIMAL. The sum itself is exact all the same and is rounded once.
-	Float bool
 }
 
 func (a Aggregate) String() string {
@@ -96,12 +98,12 @@ func (a Aggregate) resultType() (column.Type, error) {
 	default:
 		return column.Type{}, refused
 	}
-	if a.Float {
-		return column.Type{Kind: column.Float64}, nil
-	}
 	precision := integerDigits(t)
-	if a.Func == Sum {
+	switch a.Func {
+	case Sum:
 		return column.Type{Kind: column.Decimal, Precision: min(precision+22, mostDigits), Scale: t.Scale}, nil
+	case VarPop, VarSamp, StdDevPop, StdDevSamp:
+		return column.Type{Kind: column.Float64}, nil
 	}
 	return column.Type{Kind: column.Decimal, Precision: min(precision+averageDigits, mostDigits), Scale: averageScale(t)}, nil
 }
@@ -175,8 +177,13 @@ func (a Aggregate) accumulator() accumulator {
 		return newExtreme(a.Arg.Type().Kind, sign)
 	}
 	arg := a.Arg.Type()
-	switch arg.Kind {
-	case column.Float64:
+	moments, double := a.Func != Sum && a.Func != Avg, arg.Kind == column.Float64
+	switch {
+	case moments && double:
+		return &floatMoments{spread: spreadOf(a.Func)}
+	case moments:
+		return &exactMoments{spread: spreadOf(a.Func), arg: arg}
+	case double:
 		return &floatSum{average: a.Func == Avg}
 	default:
 		return &exactSum{arg: arg, out: t, average: a.Func == Avg}

@@ -57,11 +57,25 @@ func naive(a Aggregate, values []any) any {
 	for _, v := range valid {
 		sum.Add(sum, toRat(v))
 	}
-	if a.Func == Avg {
-		sum.Quo(sum, new(big.Rat).SetInt64(int64(len(valid))))
-	}
-	if a.Float {
-		f, _ := sum.Float64()
+	n := new(big.Rat).SetInt64(int64(len(valid)))
+	switch a.Func {
+	case Avg:
+		sum.Quo(sum, n)
+	case VarPop, VarSamp, StdDevPop, StdDevSamp:
+		if a.Func == VarSamp || a.Func == StdDevSamp {
+			if n.Sub(n, big.NewRat(1, 1)); n.Sign() == 0 {
+				return nil
+			}
+		}
+		mean, variance := sum.Quo(sum, big.NewRat(int64(len(valid)), 1)), new(big.Rat)
+		for _, v := range valid {
+			d := new(big.Rat).Sub(toRat(v), mean)
+			variance.Add(variance, d.Mul(d, d))
+		}
+		f, _ := variance.Quo(variance, n).Float64()
+		if a.Func == StdDevPop || a.Func == StdDevSamp {
+			f = math.Sqrt(f)
+		}
 		return f
 	}
 	t, _ := a.resultType()
@@ -90,8 +104,8 @@ func aggregatesOf(t *rapid.T) []Aggregate {
 	list := []Aggregate{{Func: Count}}
 	for i, f := range rowFields {
 		arg := Column(i, f)
-		for fn := Count; fn <= Any; fn++ {
-			a := Aggregate{Func: fn, Arg: arg, Float: fn >= Sum && rapid.Bool().Draw(t, "float")}
+		for fn := Count; fn < functions; fn++ {
+			a := Aggregate{Func: fn, Arg: arg}
 			if _, err := a.resultType(); err == nil && (f.Type.Kind != column.Float64 || fn < Sum || fn == Min || fn == Max || fn == Any) {
 				list = append(list, a)
 			}
@@ -305,6 +319,56 @@ func TestSumsEqualBigNumbers(t *testing.T) {
 		s.add(&v, nil, n, sel, nil)
 		if got := s.sums[0].big(new(big.Int)); got.Cmp(want) != 0 || s.counts[0] != count {
 			t.Fatalf("got %v of %d, want %v of %d", got, s.counts[0], want, count)
+		}
+	})
+}
+
+// TestSpreadOfFloats: within rounding of the definition, however the rows are spread over lanes.
+func TestSpreadOfFloats(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		f := column.Field{Name: "f", Type: column.Type{Kind: column.Float64}}
+		src := &memorySource{}
+		var all []float64
+		for range rapid.IntRange(1, 4).Draw(t, "lanes") {
+			v := column.Vector{Type: f.Type}
+			for _, x := range rapid.SliceOfN(rapid.Float64Range(-1e6, 1e6), 0, 20).Draw(t, "values") {
+				v.AppendFloat(x)
+				all = append(all, x)
+			}
+			src.lanes = append(src.lanes, []*column.Batch{batchOf(v)})
+		}
+		var aggregates []Aggregate
+		for fn := VarPop; fn <= StdDevSamp; fn++ {
+			aggregates = append(aggregates, Aggregate{Func: fn, Arg: Column(0, f)})
+		}
+		r := Run(t.Context(), src, must((&Pipeline{Input: []column.Field{f}, Limit: -1, Aggregates: aggregates}).Compile()), RunOptions{})
+		defer r.Close()
+		b := must(r.Next(t.Context()))
+		mean, squares := 0.0, 0.0
+		for _, x := range all {
+			mean += x / float64(len(all))
+		}
+		for _, x := range all {
+			squares += (x - mean) * (x - mean)
+		}
+		for i, a := range aggregates {
+			n := len(all)
+			if spreadOf(a.Func).sample {
+				n--
+			}
+			if n <= 0 {
+				if !b.Cols[i].IsNull(0) {
+					t.Fatalf("%v of %v is not NULL", a, all)
+				}
+				continue
+			}
+			want := squares / float64(n)
+			if spreadOf(a.Func).root {
+				want = math.Sqrt(want)
+			}
+			if got := b.Cols[i].Float[0]; math.Abs(got-want) > 1e-9*(1+want) {
+				t.Fatalf("%v of %v is %v, want %v", a, all, got, want)
+			}
 		}
 	})
 }

@@ -53,6 +53,8 @@ func (r *stateReader) word() uint64 {
 
 func (r *stateReader) float() float64 { return math.Float64frombits(r.word()) }
 
+func (r *stateReader) int128() int128 { return int128{hi: r.int(), lo: r.word()} }
+
 // bool reads a byte that is 0 or 1.
 func (r *stateReader) bool() bool {
 	if len(r.rest) == 0 || r.rest[0] > 1 {
@@ -119,6 +121,10 @@ func appendBool(dst []byte, b bool) []byte { return append(dst, byte(bit(b))) }
 
 func appendFloat(dst []byte, f float64) []byte {
 	return binary.LittleEndian.AppendUint64(dst, math.Float64bits(f))
+}
+
+func appendInt128(dst []byte, x int128) []byte {
+	return binary.LittleEndian.AppendUint64(binary.AppendVarint(dst, x.hi), x.lo)
 }
 
 func appendSized(dst, b []byte) []byte {

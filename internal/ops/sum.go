@@ -159,16 +159,7 @@ func (s *exactSum) addDecimal(g int, d []byte) {
 		s.sums[g].addInt(v)
 		return
 	}
-	negative, whole, fraction := decimalParts(d)
-	digits := append(append([]byte(nil), whole...), fraction...)
-	for range int(s.arg.Scale) - len(fraction) {
-		digits = append(digits, '0')
-	}
-	v, _ := new(big.Int).SetString(string(digits), 10) // digits by the contract of Decimal vectors
-	if negative {
-		v.Neg(v)
-	}
-	s.addWide(int32(g), v)
+	s.addWide(int32(g), scaledBig(d, int(s.arg.Scale)))
 }
 
 func (s *exactSum) addWide(g int32, v *big.Int) {
@@ -180,6 +171,20 @@ func (s *exactSum) addWide(g int32, v *big.Int) {
 		return
 	}
 	s.wide[g] = v
+}
+
+// scaledBig reads a decimal text as an integer of 10^-scale.
+func scaledBig(d []byte, scale int) *big.Int {
+	negative, whole, fraction := decimalParts(d)
+	digits := append(append([]byte(nil), whole...), fraction...)
+	for range scale - len(fraction) {
+		digits = append(digits, '0')
+	}
+	v, _ := new(big.Int).SetString(string(digits), 10) // digits by the contract of Decimal vectors
+	if negative {
+		v.Neg(v)
+	}
+	return v
 }
 
 // scaledInt reads a decimal text as an integer of 10^-scale, if it has at most 18 digits.
@@ -228,9 +233,7 @@ func (s *exactSum) merge(from accumulator, to []int32) {
 }
 
 func (s *exactSum) encode(dst []byte, g int) []byte {
-	dst = binary.AppendVarint(dst, s.counts[g])
-	dst = binary.AppendVarint(dst, s.sums[g].hi)
-	dst = binary.LittleEndian.AppendUint64(dst, s.sums[g].lo)
+	dst = appendInt128(binary.AppendVarint(dst, s.counts[g]), s.sums[g])
 	wide, ok := s.wide[int32(g)]
 	if dst = appendBool(dst, ok); ok {
 		dst = appendBig(dst, wide)
@@ -241,7 +244,7 @@ func (s *exactSum) encode(dst []byte, g int) []byte {
 func (s *exactSum) decode(g int, state []byte) ([]byte, error) {
 	r := stateReader{rest: state}
 	s.counts[g] += r.int()
-	s.sums[g].add(int128{hi: r.int(), lo: r.word()})
+	s.sums[g].add(r.int128())
 	if r.bool() {
 		s.addWide(int32(g), r.big())
 	}
@@ -257,24 +260,11 @@ func (s *exactSum) emit(g int, out *column.Vector) {
 	if w := s.wide[int32(g)]; w != nil {
 		total.Add(total, w)
 	}
-	if s.out.Kind == column.Float64 {
-		out.AppendFloat(s.float(total, s.counts[g]))
-		return
-	}
 	if s.average {
 		scaleUp := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(s.out.Scale-s.arg.Scale)), nil)
 		total = divideRounded(total.Mul(total, scaleUp), big.NewInt(s.counts[g]))
 	}
 	out.AppendBytes(appendScaled(nil, total, int(s.out.Scale)))
-}
-
-func (s *exactSum) float(total *big.Int, count int64) float64 {
-	r := new(big.Rat).SetFrac(total, new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(s.arg.Scale)), nil))
-	if s.average {
-		r.Quo(r, new(big.Rat).SetInt64(count))
-	}
-	f, _ := r.Float64() // nearest; exactness is not expected
-	return f
 }
 
 // divideRounded is x/y for positive y, halves away from zero, as MySQL rounds.

@@ -1,4 +1,4 @@
-package server
+package planner
 
 import (
 	"bytes"
@@ -8,11 +8,17 @@ import (
 	"github.com/dolthub/vitess/go/vt/sqlparser"
 )
 
-// exactIntervals makes the engine compute times exactly. It rounds a time to whole seconds before it adds an interval with + or -, but not in
-// date_add and date_sub, which MySQL defines to be the same. It also drops the fraction of a number of seconds.
-func exactIntervals(text string, ast sqlparser.Statement) {
-	if !strings.Contains(strings.ToLower(text), "interval") {
+// Operators puts functions of ours in the place of operators of a parsed statement that the engine has wrong. It must be called on every statement before the
+// engine sees it: once built, an expression has a type that others rely on. text is what was parsed.
+//
+// + - * and % become Arithmetic where both sides are numbers. The engine rounds a time to whole seconds before it adds an interval with + or -, but not in
+// date_add and date_sub, which MySQL defines to be the same; it also drops the fraction of a number of seconds.
+func Operators(text string, ast sqlparser.Statement) {
+	if lower := strings.ToLower(text); !strings.ContainsAny(text, "+-*%") && !strings.Contains(lower, "mod") && !strings.Contains(lower, "interval") {
 		return
+	}
+	if e, ok := ast.(*sqlparser.Explain); ok {
+		ast = e.Statement // which a walk does not enter
 	}
 	_ = sqlparser.Walk(func(n sqlparser.SQLNode) (bool, error) { // the visitor gives no error
 		if i, ok := n.(*sqlparser.IntervalExpr); ok {
@@ -23,9 +29,14 @@ func exactIntervals(text string, ast sqlparser.Statement) {
 	}, ast)
 }
 
+// arithmeticFunctions are the names by which the engine builds what replaces an operator.
+var arithmeticFunctions = map[string]string{
+	sqlparser.PlusStr: "millrace_add", sqlparser.MinusStr: "millrace_subtract", sqlparser.MultStr: "millrace_multiply", sqlparser.ModStr: "mod",
+}
+
 var exprType = reflect.TypeFor[sqlparser.Expr]()
 
-// replaceOperands replaces the additions of intervals among the expressions that n holds itself. The parser has a node type for each place where an
+// replaceOperands replaces operators among the expressions that n holds itself. The parser has a node type for each place where an
 // expression can stand, and no visitor that replaces one in all of them.
 func replaceOperands(n sqlparser.SQLNode) {
 	v := reflect.ValueOf(n)
@@ -59,13 +70,14 @@ func replaceIn(place reflect.Value) {
 	}
 	if sum := intervalSum(b); sum != nil {
 		place.Set(reflect.ValueOf(sum))
+	} else if name, ok := arithmeticFunctions[strings.ToLower(b.Operator)]; ok && !isInterval(b.Left) && !isInterval(b.Right) {
+		place.Set(reflect.ValueOf(call(name, b.Left, b.Right)))
 	}
 }
 
 // intervalSum is b as a call of date_add or date_sub, nil when it adds no interval.
 func intervalSum(b *sqlparser.BinaryExpr) sqlparser.Expr {
-	_, leads := b.Left.(*sqlparser.IntervalExpr)
-	_, follows := b.Right.(*sqlparser.IntervalExpr)
+	leads, follows := isInterval(b.Left), isInterval(b.Right)
 	switch {
 	case leads == follows:
 		return nil
@@ -77,6 +89,11 @@ func intervalSum(b *sqlparser.BinaryExpr) sqlparser.Expr {
 		return call("date_sub", b.Left, b.Right)
 	}
 	return nil
+}
+
+func isInterval(e sqlparser.Expr) bool {
+	_, ok := e.(*sqlparser.IntervalExpr)
+	return ok
 }
 
 func call(name string, args ...sqlparser.Expr) *sqlparser.FuncExpr {
@@ -93,7 +110,7 @@ func countMicroseconds(i *sqlparser.IntervalExpr) {
 		return
 	}
 	i.Unit = "MICROSECOND"
-	i.Expr = &sqlparser.BinaryExpr{Operator: sqlparser.MultStr, Left: i.Expr, Right: intLiteral(1_000_000)}
+	i.Expr = &sqlparser.BinaryExpr{Operator: sqlparser.MultStr, Left: i.Expr, Right: sqlparser.NewIntVal([]byte("1000000"))}
 }
 
 func hasFraction(e sqlparser.Expr) bool {

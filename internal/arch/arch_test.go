@@ -39,7 +39,7 @@ var layers = map[string][]string{
 	"internal/registry":           {},
 	"internal/decode":             {},
 	"internal/decode/json":        {"internal/decode"},
-	"internal/decode/avro":        {"internal/decode"},
+	"internal/decode/avro":        {"internal/decode", "internal/decode/json"},
 	"internal/decode/proto":       {"internal/decode"},
 	"internal/decode/csv":         {"internal/decode"},
 	"internal/decode/ddl":         {},

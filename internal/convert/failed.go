@@ -36,7 +36,7 @@ func Quote(value []byte) string {
 		switch {
 		case r == utf8.RuneError && n == 1:
 			quoted = append(quoted, `\x`...)
-			quoted = append(quoted, "0123456789abcdef"[s[0]>>4], "0123456789abcdef"[s[0]&15])
+			quoted = append(quoted, hexDigits[s[0]>>4], hexDigits[s[0]&15])
 		case r == '\'':
 			quoted = append(quoted, `\'`...)
 		case strconv.IsPrint(r):

@@ -4,6 +4,8 @@ import (
 	"encoding/base64"
 	"errors"
 	"unicode/utf8"
+
+	"millrace/internal/convert"
 )
 
 var errHeaders = errors.New("the headers of a record do not fit it")
@@ -33,13 +35,13 @@ func appendHeaders(dst, rec []byte, p int) (_ []byte, has bool, _ error) {
 			dst = append(dst, ',')
 		}
 		dst = append(dst, "{\"key\":"...)
-		dst = appendJSONText(dst, key)
+		dst = convert.AppendJSONString(dst, key)
 		dst = append(dst, ",\"value\":"...)
 		switch {
 		case null:
 			dst = append(dst, "null"...)
 		case utf8.Valid(value):
-			dst = appendJSONText(dst, value)
+			dst = convert.AppendJSONString(dst, value)
 		default:
 			dst = append(dst, "{\"base64\":\""...)
 			dst = base64.StdEncoding.AppendEncode(dst, value)
@@ -60,36 +62,4 @@ func field(b []byte, p int) (_ []byte, _ int, null bool) {
 		return nil, len(b) + 1, false
 	}
 	return b[p : p+int(n)], p + int(n), false
-}
-
-const hexDigits = "0123456789abcdef"
-
-// appendJSONText appends s as a JSON string. Bytes that are no UTF-8, which a header's key should not hold, become U+FFFD.
-func appendJSONText(dst, s []byte) []byte {
-	dst = append(dst, '"')
-	for len(s) > 0 {
-		c := s[0]
-		if c >= utf8.RuneSelf {
-			r, n := utf8.DecodeRune(s)
-			dst = utf8.AppendRune(dst, r)
-			s = s[n:]
-			continue
-		}
-		s = s[1:]
-		switch {
-		case c == '"' || c == '\\':
-			dst = append(dst, '\\', c)
-		case c == '\n':
-			dst = append(dst, '\\', 'n')
-		case c == '\r':
-			dst = append(dst, '\\', 'r')
-		case c == '\t':
-			dst = append(dst, '\\', 't')
-		case c < 0x20:
-			dst = append(dst, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
-		default:
-			dst = append(dst, c)
-		}
-	}
-	return append(dst, '"')
 }

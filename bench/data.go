@@ -61,6 +61,13 @@ func fill(ctx context.Context, broker, topic, compression string, n int) error {
 }
 
 func fillPartitions(ctx context.Context, broker, topic, compression string, n int, partitions int32) error {
+	return fillWith(ctx, broker, topic, compression, n, partitions, func(rng *rand.Rand, i int) (key, value []byte) {
+		return event(rng, i, make([]byte, 0, 12), make([]byte, 0, 224))
+	})
+}
+
+// fillWith produces n records, one millisecond apart, into a new topic. The memory that record returns must be new.
+func fillWith(ctx context.Context, broker, topic, compression string, n int, partitions int32, record func(rng *rand.Rand, i int) (key, value []byte)) error {
 	cl, err := kgo.NewClient(kgo.SeedBrokers(broker), kgo.ProducerBatchCompression(codec(compression)), kgo.ProducerLinger(5*time.Millisecond),
 		kgo.ProducerBatchMaxBytes(1_000_000), kgo.MaxBufferedRecords(200_000), kgo.DefaultProduceTopic(topic), kgo.RecordPartitioner(kgo.RoundRobinPartitioner()))
 	if err != nil {
@@ -74,7 +81,7 @@ func fillPartitions(ctx context.Context, broker, topic, compression string, n in
 	var failed error
 	rng := rand.New(rand.NewPCG(seed, 1))
 	for i := range n {
-		k, v := event(rng, i, make([]byte, 0, 12), make([]byte, 0, 224))
+		k, v := record(rng, i)
 		cl.Produce(ctx, &kgo.Record{Key: k, Value: v, Timestamp: firstEvent.Add(time.Duration(i) * time.Millisecond)}, func(_ *kgo.Record, err error) {
 			if err != nil {
 				once.Do(func() { failed = err })

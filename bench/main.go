@@ -76,7 +76,7 @@ func run(ctx context.Context, args []string) error {
 		}
 	}
 	r := newReport(&c)
-	for _, m := range []func(context.Context, *config, *report) error{measureScans, measureLimit, measureLanes, measureTopics, measureTransfer, measureSmall, measureMemory} {
+	for _, m := range []func(context.Context, *config, *report) error{measureScans, measureFormats, measureLimit, measureLanes, measureTopics, measureTransfer, measureSmall, measureMemory} {
 		if err := m(ctx, &c, r); err != nil {
 			return err
 		}

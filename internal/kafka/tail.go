@@ -29,10 +29,6 @@ const defaultDiscoveryInterval = 5 * time.Second
 // Tails of one cluster, identity and isolation level share one long poll for each broker. None waits for another: one that does not keep up reads what
 // it has missed by itself, by bounded scans, and joins the others again.
 func (c *Cluster) Tail(ctx context.Context, spec ReadSpec, req scan.Request, o TailOptions) (scan.Source, error) {
-	if o.DiscoveryInterval <= 0 {
-		o.DiscoveryInterval = defaultDiscoveryInterval
-	}
-	spec.End = Bound{Kind: AtLatest}
 	sel := spec.Select
 	if sel.Missing == MissingAwaited {
 		sel.Missing = MissingSkipped
@@ -41,6 +37,18 @@ func (c *Cluster) Tail(ctx context.Context, spec ReadSpec, req scan.Request, o T
 	if err != nil {
 		return nil, err
 	}
+	return snapshot.Tail(ctx, spec, req, o)
+}
+
+// Tail is Cluster.Tail on what s has seen: spec.Start is resolved there, and a topic that was created again since then ends the read. Records that came
+// after s was taken are read.
+func (s *Snapshot) Tail(ctx context.Context, spec ReadSpec, req scan.Request, o TailOptions) (scan.Source, error) {
+	if o.DiscoveryInterval <= 0 {
+		o.DiscoveryInterval = defaultDiscoveryInterval
+	}
+	spec.End = Bound{Kind: AtLatest}
+	c, sel := s.cluster, spec.Select
+	var err error
 	t := &tail{
 		cluster: c, cfg: c.cfg, spec: spec, req: req, interval: o.DiscoveryInterval, budget: newBudget(spec), hub: c.group.hub(spec.Isolation),
 		topics: map[string]*tailTopic{}, inbox: newInbox(tailQueueBytes), events: make(chan event), matches: func(string) bool { return true },
@@ -52,7 +60,7 @@ func (c *Cluster) Tail(ctx context.Context, spec ReadSpec, req scan.Request, o T
 	}
 	ctx, cancel := context.WithTimeout(ctx, c.cfg.ConnectTimeout)
 	defer cancel()
-	if err := t.begin(ctx, &planner{Snapshot: snapshot, spec: spec}); err != nil {
+	if err := t.begin(ctx, &planner{Snapshot: s, spec: spec}); err != nil {
 		return nil, err
 	}
 	return t, nil
@@ -88,8 +96,11 @@ type tail struct {
 	topics  map[string]*tailTopic
 	names   []byte // the topics' names, one after the other; what is there stays as it is
 	sink    scan.Sink
-	parser  *parser
-	splits  []scan.Split
+	// follower is the Sink that wants to know how far each partition was read, nil when it does not; moved are those that were read on since it was told.
+	follower scan.Follower
+	moved    []*follow
+	parser   *parser
+	splits   []scan.Split
 
 	records, batches, skipped, counted, fetched, decoded, requests, retries, passed atomic.Int64
 
@@ -119,6 +130,9 @@ type follow struct {
 	sub  *subscription
 	live bool
 	held []delivery
+	// moving is set while the partition is among tail.moved; reached is what next was when it was last noted there.
+	moving  bool
+	reached int64
 	// joined is when sub began. failing counts the subscriptions in a row that ended before they had lasted or brought anything, since is when that began.
 	joined  time.Time
 	failing int

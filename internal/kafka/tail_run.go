@@ -27,6 +27,7 @@ func (t *tail) Run(ctx context.Context, newSink func(lane int) (scan.Sink, error
 	}
 	t.budget.start()
 	t.sink = t.budget.sink(sink)
+	t.follower, _ = sink.(scan.Follower)
 	t.parser = newParserOf(tailRows, tailScratch, t.req.Fields, t.names, &t.cfg, t.req.Bounds, t.sink)
 	run, cancel := context.WithCancelCause(ctx)
 	helpers := &helpers{tail: t, ctx: run, cancel: cancel}
@@ -147,7 +148,26 @@ func (t *tail) loop(ctx context.Context, h *helpers) error {
 		if err := t.parser.flush(ctx); err != nil {
 			return err
 		}
+		t.report()
 	}
+}
+
+// moves notes that a partition was read on. What it notes stays true while a helper has the partition again.
+func (t *tail) moves(f *follow) {
+	f.reached = f.next
+	if t.follower != nil && !f.moving {
+		f.moving = true
+		t.moved = append(t.moved, f)
+	}
+}
+
+// report tells a follower how far partitions were read. What they were read up to must have been pushed.
+func (t *tail) report() {
+	for _, f := range t.moved {
+		f.moving = false
+		t.follower.Passed(f.partition.topic.name, f.number, f.reached, f.leads().epoch)
+	}
+	t.moved = t.moved[:0]
 }
 
 // deliver takes a delivery. A partition whose subscription has ended is added to behind.
@@ -206,6 +226,7 @@ func (t *tail) read(ctx context.Context, f *follow, c chunk) error {
 	}
 	t.passed.Add(c.to - f.next)
 	f.next = c.to
+	t.moves(f)
 	t.count()
 	return nil
 }
@@ -277,6 +298,7 @@ type caughtUp struct{ *follow }
 func (j caughtUp) handle(ctx context.Context, t *tail) (behind []*follow, _ error) {
 	f := j.follow
 	f.live, f.joined = true, time.Now()
+	t.moves(f)
 	held := f.held
 	f.held = nil
 	for _, d := range held {

@@ -411,3 +411,40 @@ func TestBoundsPassOverTheEndsOfTransactions(t *testing.T) {
 	}
 	x.none()
 }
+
+// passing is a Sink that notes how far it was told that partitions were read.
+type passing struct {
+	scan.Sink
+	told chan int64
+}
+
+func (p passing) Passed(_ string, _ int32, next int64, _ int32) { p.told <- next }
+
+func TestATailSaysHowFarItPassedOverMarkersOfTransactions(t *testing.T) {
+	b := testkit.StartBroker(t)
+	b.Topic(t, "t", 1, nil)
+	cl := b.Client(t, kgo.TransactionalID("x"))
+	if err := cl.BeginTransaction(); err != nil {
+		t.Fatal(err)
+	}
+	testkit.Produce(t, cl, &kgo.Record{Topic: "t", Value: []byte("1")})
+	if err := cl.EndTransaction(t.Context(), kgo.TryCommit); err != nil {
+		t.Fatal(err)
+	}
+	src, err := cluster(t, b).Tail(t.Context(), kafka.ReadSpec{Select: kafka.Selection{Topics: []string{"t"}}, Isolation: kafka.ReadCommitted}, scan.Request{Limit: -1}, kafka.TailOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	sink := passing{new(discard), make(chan int64, 100)}
+	ended := make(chan error, 1)
+	go func() { ended <- src.Run(ctx, func(int) (scan.Sink, error) { return sink, nil }) }()
+	for next := range sink.told {
+		if next == 2 { // the record and the marker
+			break
+		}
+	}
+	cancel()
+	<-ended
+}

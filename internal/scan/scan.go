@@ -213,6 +213,15 @@ type Sink interface {
 	Finish(ctx context.Context) error
 }
 
+// Follower is a Sink of a read without an end that is told how far each partition was read: a gap without records, left by compaction or by the
+// markers of transactions, ends at no record's offset.
+type Follower interface {
+	Sink
+	// Passed says that of a partition everything below next that is wanted has been pushed. It is called between pushes, by the same goroutine,
+	// with values that ascend for each partition.
+	Passed(topic string, partition int32, next int64, leaderEpoch int32)
+}
+
 // Stop is returned by Sink.Push when no more rows are wanted.
 var Stop = errors.New("scan: no more rows wanted")
 

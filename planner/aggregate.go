@@ -110,11 +110,11 @@ func groupable(k kernel) bool {
 	switch k.kind.Kind {
 	case column.Text:
 		return bytewise(k.typ)
-	case column.Bool, column.Int32, column.Int64, column.Bytes, column.Timestamp, column.Date:
+	case column.Bool, column.Int32, column.Int64, column.Uint64, column.Bytes, column.Timestamp, column.Date:
 		return true
 	case column.Decimal:
-		// Without a fraction every number has one spelling, whichever way the engine hashes it.
-		return k.kind.Scale == 0
+		// All have as many fractional digits, so every number has one spelling, whichever way the engine hashes it.
+		return true
 	default:
 		return false
 	}

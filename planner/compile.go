@@ -277,14 +277,12 @@ func (c compiler) compare(op ops.CompareOp, l, r sql.Expression) (kernel, bool) 
 // comparable reports whether the engine compares x and y as what they are.
 func comparable(x, y kernel) bool {
 	switch {
-	case x.integral() && y.integral():
+	case x.exact() && y.exact():
 		return true
 	case x.kind.Kind != y.kind.Kind:
 		return false
 	case x.kind.Kind == column.Text:
 		return bytewise(x.typ) && bytewise(y.typ)
-	case x.kind.Kind == column.Decimal:
-		return x.kind == y.kind
 	default:
 		return x.kind.Kind == column.Bytes || x.kind.Kind == column.Timestamp || x.kind.Kind == column.Date || x.kind.Kind == column.Float64
 	}

@@ -238,11 +238,11 @@ func randomQuery(rnd *rand.Rand) query {
 	case 0:
 		q.aggregate = append(some(3, func() string {
 			return pick("COUNT(*)", "COUNT(`key`)", "COUNT(`offset`)", "SUM(`offset`)", "SUM(length(`value`))", "AVG(`offset`)", "MIN(`offset`)", "MAX(`timestamp`)", "MAX(`offset`)",
-				"MIN(`key`)", "MAX(`value`)", "MAX(topic)", "SUM(`partition`) + COUNT(*)", "MIN(length(`key`))", "COUNT(`partition` = 1)", "SUM(`offset` + 1)", "COUNT(DISTINCT `key`)", "COUNT(DISTINCT {`value`:s})", "SUM({{`value`:n}?::DOUBLE})", "SUM({{`value`:n}?::DECIMAL(20,3)})", "SUM({{`value`:n}?::BIGINT})", "MIN({{`value`:n}?::INT})", "MAX({`value`:s})", "MAX({{`value`:n}?::DECIMAL(10,1)})", "AVG({{`value`:n}?::INT})", "AVG({{`value`:n}?::DECIMAL(20,3)})", "AVG({{`value`:n}?::DOUBLE})", "VAR_POP(`offset`)", "STDDEV_SAMP(length(`key`))", "VARIANCE({{`value`:n}?::DECIMAL(20,3)})", "STDDEV({{`value`:n}?::BIGINT})", "VAR_SAMP(`partition`)", "AVG(`partition` = 1)", "SUM({`value`:s})", "COUNT({{`value`:n}?::TIMESTAMP})", "MAX(`key`) IS NULL")
+				"MIN(`key`)", "MAX(`value`)", "MAX(topic)", "SUM(`partition`) + COUNT(*)", "MIN(length(`key`))", "COUNT(`partition` = 1)", "SUM(`offset` + 1)", "COUNT(DISTINCT `key`)", "COUNT(DISTINCT {`value`:s})", "COUNT(DISTINCT {{`value`:n}?::DECIMAL(20,3)})", "SUM({{`value`:n}?::DOUBLE})", "SUM({{`value`:n}?::DECIMAL(20,3)})", "SUM({{`value`:n}?::BIGINT})", "MIN({{`value`:n}?::INT})", "MAX({`value`:s})", "MAX({{`value`:n}?::DECIMAL(10,1)})", "AVG({{`value`:n}?::INT})", "AVG({{`value`:n}?::DECIMAL(20,3)})", "AVG({{`value`:n}?::DOUBLE})", "VAR_POP(`offset`)", "STDDEV_SAMP(length(`key`))", "VARIANCE({{`value`:n}?::DECIMAL(20,3)})", "STDDEV({{`value`:n}?::BIGINT})", "VAR_SAMP(`partition`)", "AVG(`partition` = 1)", "SUM({`value`:s})", "COUNT({{`value`:n}?::TIMESTAMP})", "MAX(`key`) IS NULL")
 		}), "COUNT(*)")
 		if rnd.IntN(2) == 0 {
 			q.keys = []string{pick("topic", "`partition`", "`key`", "{`value`:s}", "length(`key`)", "`offset` > 2", "`key` IS NULL", "`timestamp`", "`offset` % 3", "length(`value`)", "{`value`:s}", "{{`value`:n}?::INT}", "{{`value`:n}?::DATE}",
-				"`partition` % 2", "{{`value`:n}?::DECIMAL(9,0)}", "upper({`value`:s})", "hour(`timestamp`)", "coalesce(length(`key`), -1)", "if(`offset` > 3, 'late', 'early')", "CASE WHEN `offset` < 3 THEN topic END")}
+				"`partition` % 2", "{{`value`:n}?::DECIMAL(9,0)}", "{{`value`:n}?::DECIMAL(9,2)}", "{{`value`:n}?::DECIMAL(9,2)} * 2.5", "`partition` + CAST(1 AS UNSIGNED)", "upper({`value`:s})", "hour(`timestamp`)", "coalesce(length(`key`), -1)", "if(`offset` > 3, 'late', 'early')", "CASE WHEN `offset` < 3 THEN topic END")}
 			if rnd.IntN(2) == 0 {
 				q.keys = append(q.keys, pick("timestamp IS NULL", "`offset` > 3"))
 			}
@@ -312,7 +312,7 @@ func randomComputed(rnd *rand.Rand) string {
 	pick := func(list ...string) string { return list[rnd.IntN(len(list))] }
 	value := func() string {
 		return pick("`offset`", "`partition`", "length(`key`)", "{`value`:s}", "topic", "`key`", "{{`value`:n}?::DOUBLE}", "{{`value`:n}?::DECIMAL(9,2)}", "{{`value`:n}?::BIGINT}", "`timestamp`",
-			"NULL", "7", "-1", "1000", "2.5", "1e0", "'none'", "''", "TRUE")
+			"NULL", "7", "-1", "1000", "2.5", "-0.125", "1e0", "18446744073709551615", "CAST(7 AS UNSIGNED)", "9999999999999999999999.5", "{`offset`::DECIMAL(20,0)}", "{{`value`:n}?::DECIMAL(30,8)}", "'none'", "''", "TRUE")
 	}
 	cond := func() string { return randomPredicate(rnd, 0) }
 	integer := func() string {

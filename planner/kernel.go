@@ -127,6 +127,11 @@ func (k kernel) integral() bool {
 	return (k.kind.Kind == column.Int32 || k.kind.Kind == column.Int64) && types.IsInteger(k.typ) && types.IsSigned(k.typ)
 }
 
+// exact reports whether k is a signed integer or a decimal for the engine too.
+func (k kernel) exact() bool {
+	return k.integral() || k.kind.Kind == column.Decimal && types.IsDecimal(k.typ)
+}
+
 // direct reports whether the vector can be sent as the engine's type without a conversion of values, and the kind that says so: an
 // Int64 vector is an INT column once its kind is Int32, as both hold int64.
 func direct(typ sql.Type, kind column.Type) (column.Type, bool) {
@@ -135,6 +140,8 @@ func direct(typ sql.Type, kind column.Type) (column.Type, bool) {
 		return column.Type{Kind: column.Int32}, kind.Kind == column.Int32 || kind.Kind == column.Int64
 	case types.Int64:
 		return column.Type{Kind: column.Int64}, kind.Kind == column.Int32 || kind.Kind == column.Int64
+	case types.Uint64:
+		return kind, kind.Kind == column.Uint64
 	case types.Float64:
 		return kind, kind.Kind == column.Float64
 	}
@@ -149,6 +156,9 @@ func direct(typ sql.Type, kind column.Type) (column.Type, bool) {
 		return kind, types.IsTextOnly(typ)
 	case column.JSON:
 		return kind, types.IsJSON(typ)
+	case column.Decimal:
+		d, ok := typ.(sql.DecimalType)
+		return kind, ok && d.Scale() == kind.Scale
 	case column.Timestamp:
 		return kind, types.IsDatetimeType(typ) && typ.(interface{ Precision() int }).Precision() == int(kind.Scale)
 	default:

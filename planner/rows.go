@@ -171,6 +171,7 @@ const (
 	asInt8
 	asInt32
 	asInt64
+	asUint64
 	asFloat64
 	asBytes
 	asString
@@ -209,6 +210,8 @@ func goTypeOf(t sql.Type, kind column.Type) goType {
 		default:
 			return asInt64
 		}
+	case column.Uint64:
+		return asUint64
 	case column.Float64:
 		return asFloat64
 	case column.Text:
@@ -286,6 +289,8 @@ func (r *rowBuilder) value(c *rowColumn, v *column.Vector, i int) any {
 			}
 		}
 		return c.last
+	case asUint64:
+		return uint64(v.Int[i])
 	case asFloat64:
 		return v.Float[i]
 	case asString:

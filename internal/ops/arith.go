@@ -21,21 +21,32 @@ const (
 
 func (op ArithOp) String() string { return [...]string{"+", "-", "*"}[op] }
 
-// Arith is l op r over signed integers (the result is BIGINT, overflow is an error) or, when one side is a DOUBLE, over doubles.
-// Unsigned and decimal arithmetic is the engine's.
+// Arith is l op r with MySQL's types: DOUBLE when one side is a DOUBLE, else DECIMAL when one is a DECIMAL, else BIGINT UNSIGNED when one is unsigned, else
+// BIGINT. A result that does not fit is an error.
 func Arith(op ArithOp, l, r Expr) (Expr, error) {
 	e := &arith{op: op, l: l, r: r, text: fmt.Sprintf("(%v %v %v)", l, op, r)}
+	refused := unsupported("'%v' of %v and %v is not computed on batches", op, l.Type(), r.Type())
 	switch lk, rk := family(l), family(r); {
 	case lk == asInt && rk == asInt:
 		e.typ.Kind = column.Int64
-	case lk == asFloat && (rk == asFloat || rk == asInt), rk == asFloat && lk == asInt:
+	case !isNumber(lk) || !isNumber(rk):
+		return nil, refused
+	case lk == asFloat || rk == asFloat:
 		e.typ.Kind = column.Float64
 		e.l, e.r = widen(l, column.Float64), widen(r, column.Float64)
+	case lk == asDecimal || rk == asDecimal:
+		e.l, e.r = widen(l, column.Decimal), widen(r, column.Decimal)
+		var ok bool
+		if e.typ, ok = decimalResult(op, e.l.Type(), e.r.Type()); !ok {
+			return nil, refused
+		}
 	default:
-		return nil, unsupported("'%v' of %v and %v is not computed on batches", op, l.Type(), r.Type())
+		e.typ.Kind = column.Uint64
 	}
 	return e, nil
 }
+
+func isNumber(d domain) bool { return d == asInt || d == asUint || d == asFloat || d == asDecimal }
 
 type arith struct {
 	op   ArithOp
@@ -77,7 +88,12 @@ func (e *arithEval) eval(in *column.Batch, sel []int32) (*column.Vector, error) 
 		e.valid = out.Valid
 	}
 	rows := e.lane.rows(in.N, sel)
-	if e.typ.Kind == column.Float64 {
+	switch e.typ.Kind {
+	case column.Decimal:
+		return out, e.decimals(a, b, in.N, rows)
+	case column.Uint64:
+		return out, e.unsigned(a, b, in.N, rows)
+	case column.Float64:
 		out.Float = room(out.Float, in.N)
 		if !floatArith(e.op, a.Float, b.Float, rows, out.Float) {
 			for _, i := range rows {
@@ -102,6 +118,64 @@ func (e *arithEval) eval(in *column.Batch, sel []int32) (*column.Vector, error) 
 
 func (e *arithEval) outOfRange(typ string, row int, x, y any) error {
 	return &rowError{row, sqlerr.New(sqlerr.OutOfRange, "%s value is out of range in '%v'", typ, e).WithDetail("the operands are %v and %v", x, y)}
+}
+
+// unsigned computes integers of which one side at least is unsigned; a negative result is out of range as well.
+func (e *arithEval) unsigned(a, b *column.Vector, n int, rows []int32) error {
+	out := &e.out
+	out.Int = room(out.Int, n)
+	signedLeft, signedRight := family(e.l) == asInt, family(e.r) == asInt
+	for _, i := range rows {
+		if out.IsNull(int(i)) {
+			continue
+		}
+		x, y := sizeOf(a.Int[i], signedLeft), sizeOf(b.Int[i], signedRight)
+		z, ok := x.apply(e.op, y)
+		if !ok || z.negative {
+			return e.outOfRange("BIGINT UNSIGNED", int(i), x, y)
+		}
+		out.Int[i] = int64(z.size)
+	}
+	return nil
+}
+
+// size is an integer by its sign and size. Zero is not negative.
+type size struct {
+	negative bool
+	size     uint64
+}
+
+func sizeOf(x int64, signed bool) size {
+	if signed && x < 0 {
+		return size{true, -uint64(x)}
+	}
+	return size{false, uint64(x)}
+}
+
+func (x size) String() string {
+	if x.negative {
+		return fmt.Sprintf("-%d", x.size)
+	}
+	return fmt.Sprint(x.size)
+}
+
+// apply is x op y, and whether its size has 64 bits.
+func (x size) apply(op ArithOp, y size) (size, bool) {
+	if op == Mul {
+		high, low := bits.Mul64(x.size, y.size)
+		return size{x.negative != y.negative && low != 0, low}, high == 0
+	}
+	if op == Sub {
+		y.negative = !y.negative
+	}
+	if x.negative == y.negative {
+		sum, carry := bits.Add64(x.size, y.size, 0)
+		return size{x.negative && sum != 0, sum}, carry == 0
+	}
+	if x.size < y.size {
+		x, y = y, x
+	}
+	return size{x.negative && x.size != y.size, x.size - y.size}, true
 }
 
 // intArith fills out and reports whether no row overflowed. The checks gather sign bits, so the loop takes no branch.

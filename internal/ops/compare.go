@@ -64,9 +64,6 @@ func Compare(op CompareOp, l, r Expr) (Expr, error) {
 	if _, ok := l.(*constant); ok {
 		l, r, op = r, l, op.mirrored()
 	}
-	if _, ok := r.(*constant); ok {
-		l = asWhole(l)
-	}
 	c := comparison{condition: condition{nullable, text}, op: op, l: l, r: r}
 	switch lk, rk := family(l), family(r); {
 	case lk == rk:
@@ -102,15 +99,6 @@ func Compare(op CompareOp, l, r Expr) (Expr, error) {
 		return c.withRange(k), nil
 	}
 	return &c, nil
-}
-
-// asWhole gives the integer that x makes a DECIMAL of, if it does: what compares with a DECIMAL, exactly and sooner.
-func asWhole(x Expr) Expr {
-	c, ok := x.(*cast)
-	if ok && !c.try && c.typ.Kind == column.Decimal && c.typ.Scale == 0 && c.typ.Precision >= 20 && family(c.x) == asInt {
-		return c.x
-	}
-	return x
 }
 
 func isNullConst(e Expr) bool {

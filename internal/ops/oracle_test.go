@@ -217,7 +217,7 @@ func arithmetic(t *rapid.T, depth int) oracle {
 			}
 			return z, nil
 		}
-		x, y, z := big.NewInt(a.(int64)), big.NewInt(b.(int64)), new(big.Int)
+		x, y, z := toRat(a), toRat(b), new(big.Rat)
 		switch op {
 		case Add:
 			z.Add(x, y)
@@ -226,10 +226,23 @@ func arithmetic(t *rapid.T, depth int) oracle {
 		default:
 			z.Mul(x, y)
 		}
-		if !z.IsInt64() {
+		switch e.Type().Kind {
+		case column.Decimal:
+			scaled := new(big.Rat).Mul(z, new(big.Rat).SetInt(new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(e.Type().Scale)), nil)))
+			if len(new(big.Int).Abs(scaled.Num()).String()) > 65 {
+				return nil, errRange
+			}
+			return z, nil
+		case column.Uint64:
+			if !z.Num().IsUint64() {
+				return nil, errRange
+			}
+			return z.Num().Uint64(), nil
+		}
+		if !z.Num().IsInt64() {
 			return nil, errRange
 		}
-		return z.Int64(), nil
+		return z.Num().Int64(), nil
 	}}
 }
 

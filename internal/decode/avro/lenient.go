@@ -67,6 +67,7 @@ func lenientObject(object map[string]any) any {
 	switch object["type"] {
 	case "record", "error":
 		fields, _ := object["fields"].([]any)
+		lenientAliases(fields)
 		for _, f := range fields {
 			if f, ok := f.(map[string]any); ok {
 				lenientField(f)
@@ -87,6 +88,31 @@ func lenientObject(object map[string]any) any {
 		}
 	}
 	return object
+}
+
+// lenientAliases takes out the aliases of fields that another field has as its name or alias: they could not decide anything.
+func lenientAliases(fields []any) {
+	taken := map[string]bool{}
+	for _, f := range fields {
+		if f, ok := f.(map[string]any); ok {
+			if name, ok := f["name"].(string); ok {
+				taken[name] = true
+			}
+		}
+	}
+	for _, f := range fields {
+		f, _ := f.(map[string]any)
+		aliases, ok := f["aliases"].([]any)
+		if !ok {
+			continue
+		}
+		f["aliases"] = slices.DeleteFunc(aliases, func(a any) bool {
+			name, ok := a.(string)
+			collides := ok && taken[name]
+			taken[name] = true
+			return collides
+		})
+	}
 }
 
 func lenientField(field map[string]any) {

@@ -3,6 +3,7 @@ package avro
 import (
 	"encoding/binary"
 	"fmt"
+	"strings"
 
 	"github.com/twmb/avro"
 
@@ -46,17 +47,17 @@ func ParseWith(text string, o Options) (*Schema, error) {
 	var cache avro.SchemaCache
 	for i, r := range o.References {
 		if _, err := parse(&cache, r); err != nil {
-			return nil, fmt.Errorf("reference %d of the Avro schema: %w", i+1, err)
+			return nil, refused(fmt.Sprintf("reference %d of the Avro schema", i+1), err)
 		}
 	}
 	parsed, err := parse(&cache, text)
 	if err != nil {
-		return nil, fmt.Errorf("the Avro schema: %w", err)
+		return nil, refused("the Avro schema", err)
 	}
 	b := builder{named: map[string]*node{}, connect: !o.IgnoreConnectNames}
 	s := &Schema{text: text}
 	if s.root, err = b.build(parsed.Root(), "", 0); err != nil {
-		return nil, fmt.Errorf("the Avro schema: %w", err)
+		return nil, refused("the Avro schema", err)
 	}
 	b.measure()
 	s.recursive = b.recursive
@@ -70,6 +71,15 @@ func ParseWith(text string, o Options) (*Schema, error) {
 		s.fields = append(s.fields, column.Field{Name: f.name, Type: columnType(f.node), Nullable: true})
 	}
 	return s, nil
+}
+
+// refused names what is wrong with a schema in a line, however deep in it the fault lies.
+func refused(what string, err error) error {
+	const most = 160
+	if text := err.Error(); len(text) > most {
+		return fmt.Errorf("%s: …%s", what, strings.ToValidUTF8(text[len(text)-most:], ""))
+	}
+	return fmt.Errorf("%s: %w", what, err)
 }
 
 func parse(cache *avro.SchemaCache, text string) (*avro.Schema, error) {

@@ -161,13 +161,35 @@ func (f *Files) MessageByIndex(path []int) (*Message, error) {
 	messages := f.roots[0].Messages()
 	var md protoreflect.MessageDescriptor
 	for _, i := range path {
-		if i < 0 || i >= messages.Len() {
+		if md = messageAt(messages, i); md == nil {
 			return nil, errNoSuchIndex
 		}
-		md = messages.Get(i)
 		messages = md.Messages()
 	}
 	return newMessage(f, md)
+}
+
+// messageAt is message number i. Serializers disagree on whether the entries of maps, which are messages in a descriptor but not in a text, count: not
+// for the Java one, whose way this is, but for those of other languages. The number tells where it is too high for Java's.
+func messageAt(messages protoreflect.MessageDescriptors, i int) protoreflect.MessageDescriptor {
+	if i < 0 || i >= messages.Len() {
+		return nil
+	}
+	written := 0
+	for k := range messages.Len() {
+		md := messages.Get(k)
+		if md.IsMapEntry() {
+			continue
+		}
+		if written == i {
+			return md
+		}
+		written++
+	}
+	if md := messages.Get(i); !md.IsMapEntry() {
+		return md
+	}
+	return nil
 }
 
 var errNoSuchIndex = errors.New("the Protobuf schema has no message at the record's message index")

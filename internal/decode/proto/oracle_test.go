@@ -393,6 +393,13 @@ func settled(d decode.Decoder, record []byte, i int, s decode.Slot, f column.Fie
 	return nil, fmt.Errorf("a slot of kind %d for a column of type %s", s.Kind, f.Type)
 }
 
+// tester is what a *testing.T and a *rapid.T have in common.
+type tester interface {
+	Helper()
+	Fatal(...any)
+	Fatalf(string, ...any)
+}
+
 // checker compares the decoder with the twin, over all columns and over some.
 type checker struct {
 	twin
@@ -427,7 +434,7 @@ func newChecker(t testing.TB, m *Message) *checker {
 	return c
 }
 
-func (c *checker) check(t testing.TB, record []byte) (valid bool) {
+func (c *checker) check(t tester, record []byte) (valid bool) {
 	t.Helper()
 	defer func() {
 		if p := recover(); p != nil && p != any(mute{}) {
@@ -455,7 +462,7 @@ func (c *checker) check(t testing.TB, record []byte) (valid bool) {
 	return true
 }
 
-func (c *checker) compare(t testing.TB, d decode.Decoder, record []byte, i int, s decode.Slot, f column.Field, m protoreflect.Message) {
+func (c *checker) compare(t tester, d decode.Decoder, record []byte, i int, s decode.Slot, f column.Field, m protoreflect.Message) {
 	t.Helper()
 	got, err := settled(d, record, i, s, f)
 	if err != nil {

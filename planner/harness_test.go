@@ -107,7 +107,7 @@ func (r *records) Database() sql.Database                                   { re
 func (r *records) WithDatabase(db sql.Database) (sql.Node, error) {
 	return &records{db, r.args, r.log}, nil
 }
-func (r *records) Fields() []scan.Field           { return recordFields }
+func (r *records) Layout() Layout                 { return PlainLayout(recordFields...) }
 func (r *records) Describe(*sql.Context) []string { return []string{"subscribe: 'a', 'b'"} }
 func (r *records) TimeOrdered(*sql.Context) bool  { return r.log.trusted }
 func (r *records) RowIter(ctx *sql.Context, row sql.Row) (sql.RowIter, error) {

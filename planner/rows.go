@@ -119,6 +119,9 @@ func (it *rowIter) Close(ctx *sql.Context) error {
 		for _, w := range it.src.Warnings() {
 			ctx.Warn(WarningCode, "%s", w)
 		}
+		for _, w := range faultWarnings(it.rows.Faults()) {
+			ctx.Warn(WarningCode, "%s", w)
+		}
 	})
 	return err
 }
@@ -169,15 +172,21 @@ type goType uint8
 const (
 	asBool goType = iota
 	asInt8
+	asInt16
 	asInt32
 	asInt64
+	asUint8
+	asUint16
+	asUint32
 	asUint64
+	asFloat32
 	asFloat64
 	asBytes
 	asString
 	asJSON
 	asTime
 	asDate
+	asTimespan
 	asDecimal
 )
 
@@ -205,15 +214,31 @@ func goTypeOf(t sql.Type, kind column.Type) goType {
 		switch t {
 		case types.Int8:
 			return asInt8
+		case types.Int16:
+			return asInt16
 		case types.Int32:
 			return asInt32
 		default:
 			return asInt64
 		}
 	case column.Uint64:
-		return asUint64
+		switch t {
+		case types.Uint8:
+			return asUint8
+		case types.Uint16:
+			return asUint16
+		case types.Uint32:
+			return asUint32
+		default:
+			return asUint64
+		}
 	case column.Float64:
+		if t == types.Float32 {
+			return asFloat32
+		}
 		return asFloat64
+	case column.Time:
+		return asTimespan
 	case column.Text:
 		return asString
 	case column.JSON:
@@ -271,26 +296,42 @@ func (r *rowBuilder) build() {
 	r.rows = rows
 }
 
+// integer boxes the value of a type whose vectors hold it as x.
+func (g goType) integer(x int64) any {
+	switch g {
+	case asInt8:
+		return int8(x)
+	case asInt16:
+		return int16(x)
+	case asInt32:
+		return int32(x)
+	case asUint8:
+		return uint8(x)
+	case asUint16:
+		return uint16(x)
+	case asUint32:
+		return uint32(x)
+	case asUint64:
+		return uint64(x)
+	case asTimespan:
+		return types.Timespan(x)
+	default:
+		return x
+	}
+}
+
 func (r *rowBuilder) value(c *rowColumn, v *column.Vector, i int) any {
 	switch c.as {
 	case asBool:
 		return v.Int[i] != 0
-	case asInt8, asInt32, asInt64:
+	case asInt8, asInt16, asInt32, asInt64, asUint8, asUint16, asUint32, asUint64, asTimespan:
 		x := v.Int[i]
 		if c.last == nil || x != c.lastInt {
-			c.lastInt = x
-			switch c.as {
-			case asInt8:
-				c.last = int8(x)
-			case asInt32:
-				c.last = int32(x)
-			default:
-				c.last = x
-			}
+			c.lastInt, c.last = x, c.as.integer(x)
 		}
 		return c.last
-	case asUint64:
-		return uint64(v.Int[i])
+	case asFloat32:
+		return float32(v.Float[i])
 	case asFloat64:
 		return v.Float[i]
 	case asString:

@@ -110,11 +110,16 @@ var (
 
 // newScan is the scan of everything that t offers, under the alias that the engine has put above it.
 func newScan(ctx *sql.Context, t Table, alias *plan.TableAlias) (*Scan, bool) {
-	fields := t.Fields()
+	layout := t.Layout()
 	schema := t.Schema(ctx)
 	s := &Scan{table: t, schema: schema, domain: everything(), limit: -1}
-	for i, f := range fields {
-		s.outputs = append(s.outputs, output{kernel: fieldKernel(f, schema[i].Type)})
+	for i := range layout.Columns {
+		s.outputs = append(s.outputs, output{kernel: layout.kernel(i, schema[i].Type)})
+	}
+	conditions, texts := layout.conditions()
+	s.filters = conditions
+	for _, text := range texts {
+		s.predicates = append(s.predicates, predicate{text, compiled})
 	}
 	if alias == nil {
 		return s, true

@@ -10,8 +10,8 @@ import (
 type Table interface {
 	sql.TableFunction
 
-	// Fields says which field of a record each column of the schema is, in the order of the schema.
-	Fields() []scan.Field
+	// Layout says what each column of the schema is made of.
+	Layout() Layout
 
 	// Open fixes what a request reads. It is called once for each execution of the node, so a correlated scope opens many
 	// sources. The caller closes the source. Open may add warnings to ctx's session.

@@ -73,6 +73,9 @@ func parseIn(text string, mode dialect.Mode, options sqlparser.ParserOptions, ct
 	}
 	st.shown = shown
 	st.literals = ofLiterals(st.ast)
+	if st.ast != nil {
+		expandStars(ctx, st.ast)
+	}
 	return st, nil
 }
 

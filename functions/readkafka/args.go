@@ -48,8 +48,7 @@ type Args struct {
 	Stream bool
 	// Readers bounds how many lanes read at once, 0 for the default.
 	Readers int
-	// IncludeHeaders adds the column headers; Payload adds the column payload of Managed I/O, which spells the format data_format.
-	IncludeHeaders, Payload bool
+	Format  Format
 	// TimestampSkew is how far records may be out of the order of their timestamps, nil when the user has not said so.
 	TimestampSkew *time.Duration
 	// DiscoveryInterval is how often a STREAM looks for new partitions and topics, 0 for the default.
@@ -226,7 +225,10 @@ func (b *binder) reading() error {
 	a.Spec.MinPartitions = int(b.Int("minPartitions"))
 	a.Spec.MaxRecordsPerPartition = b.Int("maxRecordsPerPartition")
 	a.Readers = int(b.Int("readers"))
-	a.IncludeHeaders = b.Bool("includeHeaders")
+	var err error
+	if a.Format, err = bindFormat(b.Values); err != nil {
+		return err
+	}
 	if b.Has("timestampSkew") {
 		skew := b.Duration("timestampSkew")
 		a.TimestampSkew = &skew
@@ -234,7 +236,6 @@ func (b *binder) reading() error {
 	if err := b.budget(); err != nil {
 		return err
 	}
-	a.Payload = b.Has("format") && strings.HasPrefix(strings.ToLower(b.As("format")), "data")
 	if !a.Stream {
 		return nil
 	}
@@ -282,19 +283,6 @@ func CheckName(name string) error {
 		return Arguments.Unknown(name)
 	}
 	return nil
-}
-
-// DecidesColumns reports whether the value of the named argument decides which columns read_kafka has.
-func DecidesColumns(name string) bool {
-	o := Arguments.Lookup(name)
-	if o == nil {
-		return false
-	}
-	switch o.Name {
-	case "includeHeaders", "format", "keyFormat", "schema", "inferSchema", "messageName", "descFilePath", "schemaRegistryUrl", "schemaRegistrySubject", "schemaRegistryVersion", "keySubject":
-		return true
-	}
-	return false
 }
 
 // IsSecret reports whether the value of the named argument must be redacted where a statement is shown.

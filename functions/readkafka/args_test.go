@@ -138,10 +138,10 @@ func show(a *Args) string {
 	if a.TimestampSkew != nil {
 		line("skew       %v", *a.TimestampSkew)
 	}
-	if a.IncludeHeaders {
+	if a.Format.Headers {
 		line("columns    with headers")
 	}
-	if a.Payload {
+	if a.Format.Payload {
 		line("columns    with payload")
 	}
 	if a.Stream {

@@ -10,7 +10,6 @@ import (
 
 	"millrace/functions/named"
 	"millrace/internal/kafka"
-	"millrace/internal/option"
 	"millrace/internal/scan"
 	"millrace/planner"
 )
@@ -38,8 +37,10 @@ type Node struct {
 	// named are the arguments by name.
 	named []named.Arg
 	// bound are the arguments, when all were known at planning; nil with a parameter or a user variable.
-	bound  *Args
-	layout layout
+	bound *Args
+	// format and layout are what decides the columns, and the columns.
+	format Format
+	layout *layout
 	// undecided is set while an argument that decides the columns is a parameter without a value.
 	undecided bool
 	// warned is shared by the copies of a call: its warnings are shown once in a statement.
@@ -58,6 +59,11 @@ func New(env Env) sql.TableFunction { return &Node{env: env} }
 
 // NewInstance implements sql.TableFunction: a call with its arguments.
 func (n *Node) NewInstance(ctx *sql.Context, db sql.Database, args []sql.Expression) (sql.Node, error) {
+	return n.instance(ctx, db, args, nil)
+}
+
+// instance makes a call. before is the same call with other arguments, nil for none: columns that it has found need not be looked for again.
+func (n *Node) instance(ctx *sql.Context, db sql.Database, args []sql.Expression, before *Node) (sql.Node, error) {
 	call := &Node{env: n.env, db: db, args: args, warned: new(atomic.Bool)}
 	var err error
 	if call.named, err = named.Args(ctx, Name, Name+"(bootstrapServers => 'broker:9092', subscribe => 'topic')", args); err != nil {
@@ -68,7 +74,7 @@ func (n *Node) NewInstance(ctx *sql.Context, db sql.Database, args []sql.Express
 			return nil, err
 		}
 	}
-	if err := call.decide(ctx); err != nil {
+	if err := call.decide(ctx, before); err != nil {
 		return nil, err
 	}
 	if !named.Constant(args) {
@@ -78,36 +84,39 @@ func (n *Node) NewInstance(ctx *sql.Context, db sql.Database, args []sql.Express
 	return call, err
 }
 
-// decide fixes the columns. While that takes a parameter that has no value, all columns are offered, so that the statement can be
-// prepared whatever it selects.
-func (n *Node) decide(ctx *sql.Context) error {
+// decide fixes the columns. While that takes a parameter that has no value, the columns of raw records are offered, all of them.
+func (n *Node) decide(ctx *sql.Context, before *Node) error {
+	var deciding []named.Arg
 	for _, a := range n.named {
-		if DecidesColumns(a.Name) && named.HasParameter(a.Value) {
-			n.undecided = true
-		}
-	}
-	o := Arguments.Lookup("includeHeaders")
-	headers := n.undecided
-	for _, a := range n.named {
-		if Arguments.Lookup(a.Name) != o || named.HasParameter(a.Value) {
+		if !DecidesColumns(a.Name) {
 			continue
 		}
-		v, err := named.Value(ctx, a.Value)
-		if err != nil {
-			return err
+		if named.HasParameter(a.Value) {
+			n.undecided = true
+			n.layout = rawLayout(n.databaseName(), true, true)
+			return nil
 		}
-		bound, err := Arguments.Bind([]option.Pair{{Name: a.Name, Value: v}}, false)
-		if err != nil {
-			return err
-		}
-		headers = bound.Bool(o.Name)
+		deciding = append(deciding, a)
 	}
-	payload := false
-	for _, a := range n.named {
-		payload = payload || strings.EqualFold(a.Name, "data_format") || strings.EqualFold(a.Name, "dataFormat")
+	pairs, err := named.Pairs(ctx, deciding)
+	if err != nil {
+		return err
 	}
-	n.layout = newLayout(n.databaseName(), headers, payload)
-	return nil
+	values, err := Arguments.Bind(pairs, n.streams())
+	if err != nil {
+		return err
+	}
+	f, err := bindFormat(values)
+	if err != nil {
+		return err
+	}
+	if before != nil && !before.undecided && before.format == f {
+		n.format, n.layout = f, before.layout
+		return nil
+	}
+	n.format = f
+	n.layout, err = n.decoding(ctx)
+	return err
 }
 
 func (n *Node) databaseName() string {
@@ -146,8 +155,11 @@ func (n *Node) CheckAuth(ctx *sql.Context, checker sql.PrivilegedOperationChecke
 	return Allowed(ctx, checker, n.named)
 }
 
-// Fields implements planner.Table.
-func (n *Node) Fields() []scan.Field { return n.layout.fields }
+// Layout implements planner.Table.
+func (n *Node) Layout() planner.Layout { return n.layout.Layout }
+
+// Hidden reports whether SELECT * leaves a column out.
+func (n *Node) Hidden(name string) bool { return n.layout.hidden[strings.ToLower(name)] }
 
 // Open implements planner.Table.
 func (n *Node) Open(ctx *sql.Context, req scan.Request) (scan.Source, error) {
@@ -244,7 +256,7 @@ func (n *Node) WithExpressions(ctx *sql.Context, args ...sql.Expression) (sql.No
 	if len(args) != len(n.args) {
 		return nil, sql.ErrInvalidChildrenNumber.New(n, len(args), len(n.args))
 	}
-	return n.NewInstance(ctx, n.db, args)
+	return n.instance(ctx, n.db, args, n)
 }
 
 // Name implements sql.Nameable.

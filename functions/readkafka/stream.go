@@ -15,9 +15,14 @@ import (
 
 var _ planner.Streaming = (*Node)(nil)
 
+// streams reports whether the call is a STREAM.
+func (n *Node) streams() bool {
+	return slices.ContainsFunc(n.named, func(a named.Arg) bool { return a.Name == StreamFlag })
+}
+
 // Streaming implements planner.Streaming. Arguments that cannot be evaluated yet, or are wrong, bound nothing.
 func (n *Node) Streaming(ctx *sql.Context) (live, endless bool) {
-	if !slices.ContainsFunc(n.named, func(a named.Arg) bool { return a.Name == StreamFlag }) {
+	if !n.streams() {
 		return false, false
 	}
 	args, err := n.Args(ctx)

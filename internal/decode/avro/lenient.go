@@ -58,7 +58,7 @@ func lenientObject(object map[string]any) any {
 		return lenientType(inner)
 	case map[string]any:
 		for k, v := range object {
-			if _, has := inner[k]; !has {
+			if _, has := inner[k]; !has && k != "type" {
 				inner[k] = v
 			}
 		}

@@ -11,17 +11,17 @@ import (
 )
 
 // anyone may import these packages of ours.
-var anyone = []string{"internal/column", "internal/sqlerr", "internal/option", "internal/convert"}
+var anyone = []string{"internal/column", "internal/sqlerr", "internal/option", "internal/convert", "internal/memory"}
 
 // layers: package (without the module path) → packages of ours that it may import besides anyone's. A trailing /... covers the folder.
 // Tests and bench/ are exempt. A package that is missing here fails the test: adding one is a decision.
 var layers = map[string][]string{
 	"cmd/millrace":                {"server", "internal/demo"},
-	"server":                      {"server/dialect", "server/wire", "server/http", "planner", "planner/expr", "functions", "functions/readkafka", "functions/kafkameta", "streaming", "internal/catalog", "internal/kafka", "internal/registry", "internal/scan", "internal/ops"},
+	"server":                      {"server/dialect", "server/wire", "server/http", "planner", "planner/expr", "functions", "functions/readkafka", "functions/kafkameta", "streaming", "internal/catalog", "internal/kafka", "internal/registry", "internal/scan", "internal/ops", "internal/spill"},
 	"server/dialect":              {},
 	"server/wire":                 {},
 	"server/http":                 {},
-	"planner":                     {"planner/agg", "planner/expr", "internal/scan", "internal/ops", "internal/decode/..."},
+	"planner":                     {"planner/agg", "planner/expr", "internal/scan", "internal/ops", "internal/decode/...", "internal/spill"},
 	"planner/expr":                {"internal/decode/..."},
 	"planner/agg":                 {},
 	"functions":                   {"functions/named", "planner", "planner/agg", "planner/expr", "internal/scan", "internal/ops", "internal/kafka", "internal/decode/...", "internal/registry", "internal/catalog"},
@@ -32,9 +32,11 @@ var layers = map[string][]string{
 	"internal/option":             {},
 	"internal/column":             {},
 	"internal/convert":            {},
+	"internal/memory":             {},
+	"internal/spill":              {},
 	"internal/sqlerr":             {},
 	"internal/scan":               {},
-	"internal/ops":                {"internal/scan", "internal/decode", "internal/decode/json"},
+	"internal/ops":                {"internal/scan", "internal/decode", "internal/decode/json", "internal/spill"},
 	"internal/kafka":              {"internal/scan"},
 	"internal/registry":           {},
 	"internal/decode":             {},
@@ -57,6 +59,7 @@ var layers = map[string][]string{
 // strict: packages of anyone that may not even import each other.
 var strict = map[string][]string{
 	"internal/column":  {},
+	"internal/memory":  {},
 	"internal/sqlerr":  {},
 	"internal/option":  {"internal/sqlerr"},
 	"internal/convert": {"internal/sqlerr", "internal/column"},

@@ -59,6 +59,7 @@ var advice = map[*Kind]string{
 	ConnectionExists:    "Take another name, or `CREATE OR REPLACE`.",
 	KeyNeeded:           "Start the server with `--key-file`, or with MILLRACE_KEY in its environment.",
 	ScanMemory:          "Read fewer groups or rows at once (a narrower predicate, a LIMIT), or raise `--memory-limit`.",
+	TempSpace:           "Make room on the disk of the data folder, raise `--temp-limit`, or have less to keep: a narrower predicate, fewer columns in ORDER BY and GROUP BY, more `--memory-limit`.",
 
 	Interrupted:      "Somebody killed the statement, or its client went away.",
 	NonUniqueTable:   "Give one of the tables an alias.",

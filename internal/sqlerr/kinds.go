@@ -59,6 +59,7 @@ var (
 	BadRecord = kind("BAD_RECORD", 31050, "22000", User, false, "A record cannot be decoded and mode is FAILFAST; the message names topic, partition, offset and reason.")
 
 	ScanMemory = kind("SCAN_MEMORY", 31040, "HY000", User, false, "The statement needs more memory than its budget.")
+	TempSpace  = kind("TEMP_SPACE", 31041, "HY000", External, true, "The statement has outgrown its memory, and its temporary file cannot be written or read; the message says why.")
 )
 
 // Kinds returns every kind, in the order of declaration. The docs are generated from it.

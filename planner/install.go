@@ -10,6 +10,8 @@ import (
 	"github.com/dolthub/go-mysql-server/sql/analyzer"
 	"github.com/dolthub/go-mysql-server/sql/types"
 
+	"millrace/internal/memory"
+	"millrace/internal/spill"
 	"millrace/planner/agg"
 	"millrace/planner/expr"
 )
@@ -27,8 +29,14 @@ const pushdownVariable = "pushdown"
 
 // Options bound what scans may use.
 type Options struct {
-	// MemoryBytes bounds the state of the aggregates of one scan, 0 for no bound. Beyond it the statement fails with SCAN_MEMORY.
+	// Memory is what all statements share; nil is no bound. MemoryBytes bounds one statement, 0 for no bound: what its scans read ahead, their groups,
+	// sorted rows, and rows that wait or are kept.
+	Memory      *memory.Budget
 	MemoryBytes int64
+	// Temp is where groups and sorted rows go that memory has no room for; without it such a statement fails with SCAN_MEMORY.
+	Temp *spill.Space
+	// SpillBytes is the least that is written there at once; 0 is for package ops to say.
+	SpillBytes int
 	// KeepBytes bounds the rows that are kept of a scan that a statement runs more than once; 0 for 64 MiB.
 	KeepBytes int64
 }

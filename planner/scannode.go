@@ -44,8 +44,8 @@ type Scan struct {
 	order []sortKey
 	// limit is the number of rows after the first offset ones, -1 for all.
 	limit, offset int64
-	// memory bounds the state of aggregates, in bytes; 0 is no bound.
-	memory int64
+	// options bound what the scan may use.
+	options Options
 	// kept is not nil for a scan that a statement may run more than once.
 	kept *kept
 
@@ -307,14 +307,17 @@ func (s *Scan) RowIter(ctx *sql.Context, _ sql.Row) (sql.RowIter, error) {
 
 // read starts the scan.
 func (s *Scan) read(ctx *sql.Context) (sql.RowIter, error) {
-	src, err := s.table.Open(ctx, s.request)
+	budget := s.options.scanBudget(ctx)
+	req := s.request
+	req.Memory = budget
+	src, err := s.table.Open(ctx, req)
 	if err != nil {
 		return nil, err
 	}
 	if readingFigures(ctx) != nil {
 		src = &watchedSource{Source: src}
 	}
-	o := ops.RunOptions{MemoryBytes: s.memory}
+	o := ops.RunOptions{Memory: budget, Temp: s.options.Temp, SpillBytes: s.options.SpillBytes}
 	if live(ctx, s.table) {
 		// There may be many of them, and a client that does not read must not cost much: the source reads again what it has to.
 		o.MaxBatchBytes, o.QueueBytes = liveBatchBytes, liveQueueBytes

@@ -99,7 +99,7 @@ func (u *uses) settle(ctx *sql.Context, n sql.Node, above need) (sql.Node, trans
 			return s, transform.SameTree, nil
 		}
 		pruned := u.prune(s, above.all)
-		pruned.memory = u.options.MemoryBytes
+		pruned.options = u.options
 		if above.again {
 			pruned.kept = &kept{limit: u.options.KeepBytes}
 		}

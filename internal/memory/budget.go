@@ -17,6 +17,7 @@ type Budget struct {
 	parent     *Budget
 	limit      int64 // 0 for none
 	used, peak atomic.Int64
+	spilled    atomic.Int64
 }
 
 // New is a budget of limit bytes, 0 for any number.
@@ -109,3 +110,26 @@ func (a *Account) Held() int64 { return a.held }
 
 // Close gives everything back. The account may be used again.
 func (a *Account) Close() { a.Force(0) }
+
+// Close gives what is still held of b back to the budgets above. Nobody may take of b afterwards.
+func (b *Budget) Close() {
+	if b != nil && b.parent != nil {
+		b.parent.take(-b.used.Load(), true)
+		b.parent = nil
+	}
+}
+
+// Spill notes that n bytes were written to disk for want of memory.
+func (b *Budget) Spill(n int64) {
+	for ; b != nil; b = b.parent {
+		b.spilled.Add(n)
+	}
+}
+
+// Spilled is how many bytes were written to disk for want of memory.
+func (b *Budget) Spilled() int64 {
+	if b == nil {
+		return 0
+	}
+	return b.spilled.Load()
+}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"millrace/internal/column"
+	"millrace/internal/memory"
 )
 
 // aggregateSink filters and keeps the partial aggregates of a lane.
@@ -14,26 +15,23 @@ type aggregateSink struct {
 	filter filterEval
 	by     []evaluator
 	args   [][2]evaluator // Arg and By of each aggregate, nil where it has none
-	keys   *keys          // nil without GROUP BY
-	accs   []accumulator
 	cols   []*column.Vector
 	groups []int32
-	held   int // bytes accounted
+
+	table *groupTable
+	held  memory.Account
+	// spilled are the groups that were written out, nil for none.
+	spilled *parts
 }
 
 func (st *stage) newAggregateSink() *aggregateSink {
 	p := st.plan
-	s := &aggregateSink{stage: st, lane: st.newLane()}
+	s := &aggregateSink{stage: st, lane: st.newLane(), table: p.newGroupTable(), held: st.rows.state.Account()}
 	s.filter = p.bindFilter(s.lane)
-	var types []column.Type
 	for _, e := range p.groupBy {
 		s.by = append(s.by, s.lane.bind(e))
-		types = append(types, e.Type())
 	}
 	s.cols = make([]*column.Vector, len(s.by))
-	if len(s.by) > 0 {
-		s.keys = newKeys(types)
-	}
 	for _, a := range p.aggregates {
 		var args [2]evaluator
 		for i, e := range [2]Expr{a.Arg, a.By} {
@@ -42,11 +40,6 @@ func (st *stage) newAggregateSink() *aggregateSink {
 			}
 		}
 		s.args = append(s.args, args)
-		acc := a.accumulator()
-		if s.keys == nil {
-			acc.grow(1)
-		}
-		s.accs = append(s.accs, acc)
 	}
 	return s
 }
@@ -62,16 +55,19 @@ func (s *aggregateSink) Push(_ context.Context, b *column.Batch) (err error) {
 	if failed == nil && passed > 0 {
 		failed = s.add(b, sel)
 	}
+	if failed == nil {
+		err = s.account()
+	}
 	s.stage.finished.count(passed, 0, start)
 	if failed != nil {
 		return s.stage.plan.place(b, failed)
 	}
-	return s.account()
+	return err
 }
 
 func (s *aggregateSink) add(b *column.Batch, sel []int32) *rowError {
 	var groups []int32
-	if s.keys != nil {
+	if s.table.keys != nil {
 		for i, e := range s.by {
 			v, err := e.eval(b, sel)
 			if err != nil {
@@ -79,10 +75,11 @@ func (s *aggregateSink) add(b *column.Batch, sel []int32) *rowError {
 			}
 			s.cols[i] = v
 		}
-		s.groups = s.keys.assign(s.cols, b.N, sel, s.groups)
+		s.groups = s.table.keys.assign(s.cols, b.N, sel, s.groups)
 		groups = s.groups
+		s.table.grow()
 	}
-	for i, acc := range s.accs {
+	for i, acc := range s.table.accs {
 		var in [2]*column.Vector
 		for j, arg := range s.args[i] {
 			if arg != nil {
@@ -92,81 +89,78 @@ func (s *aggregateSink) add(b *column.Batch, sel []int32) *rowError {
 				}
 			}
 		}
-		if s.keys != nil {
-			acc.grow(s.keys.len())
-		}
 		acc.add(in[0], in[1], b.N, sel, groups)
 	}
 	return nil
 }
 
-// account reports the growth of the state to the budget of the run.
+// account tells the budget what the table holds. When that is too much the groups are written out, and the lane starts over.
 func (s *aggregateSink) account() error {
-	n := 0
-	if s.keys != nil {
-		n = s.keys.bytes()
+	n := s.table.bytes()
+	if s.held.Set(n) {
+		return nil
 	}
-	for _, a := range s.accs {
-		n += a.bytes()
+	s.held.Force(n) // it is there
+	switch r := s.stage.rows; {
+	case n < int64(r.options.SpillBytes):
+		return nil
+	case s.table.keys == nil || r.temp.space == nil:
+		return r.outOfMemory("the groups")
+	default:
+		return s.spill()
 	}
-	total := s.stage.rows.memory.Add(int64(n - s.held))
-	s.held = n
-	return s.stage.rows.checkMemory(total, "the groups")
 }
 
-// Finish implements scan.Sink. The run merges the lanes when all have ended.
+// spill writes all groups out.
+func (s *aggregateSink) spill() error {
+	if s.spilled == nil {
+		s.spilled = new(parts)
+	}
+	if err := s.spilled.write(&s.stage.rows.temp, s.table); err != nil {
+		return err
+	}
+	s.table = s.stage.plan.newGroupTable()
+	s.held.Close()
+	return nil
+}
+
+// Finish implements scan.Sink. The run combines the lanes when all have ended.
 func (s *aggregateSink) Finish(context.Context) error { return nil }
 
-// merge takes the groups of another lane, which is then of no more use.
-func (s *aggregateSink) merge(from *aggregateSink) {
-	to := []int32{0}
-	if s.keys != nil {
-		to = s.keys.merge(from.keys)
-	}
-	for i, acc := range s.accs {
-		if s.keys != nil {
-			acc.grow(s.keys.len())
-		}
-		acc.merge(from.accs[i], to)
-	}
-}
-
-// emit implements partial.
+// emit implements partial. As long as all groups fit, they are merged into the table of the first lane; else each part of them is merged by itself.
 func (s *aggregateSink) emit(others []partial, out output) error {
 	start := time.Now()
-	for _, o := range others {
+	for _, p := range others {
 		if err := context.Cause(s.stage.rows.ctx); err != nil {
 			return err
 		}
-		s.merge(o.(*aggregateSink))
-	}
-	s.stage.took(start)
-	return s.emitGroups(out)
-}
-
-// emitGroups hands out the results of all groups.
-func (s *aggregateSink) emitGroups(to output) error {
-	groups := 1
-	if s.keys != nil {
-		groups = s.keys.len()
-	}
-	options := &s.stage.rows.options
-	first, last, _ := s.stage.claim(groups)
-	for g := first; g < last; {
-		out := to.take()
-		for ; g < last && out.N < options.MaxBatchRows && viewBytes(out) < options.MaxBatchBytes; g++ {
-			if s.keys != nil {
-				s.keys.emit(int32(g), out.Cols)
+		o := p.(*aggregateSink)
+		switch {
+		case s.spilled == nil && o.spilled == nil:
+			s.table.merge(o.table)
+			o.table = nil
+			o.held.Close()
+			if err := s.account(); err != nil {
+				return err
 			}
-			for i, acc := range s.accs {
-				acc.emit(g, &out.Cols[len(s.by)+i])
-			}
-			out.N++
+			continue
+		case o.spilled == nil:
+			o.spilled = new(parts)
+		case s.spilled == nil:
+			s.spilled = new(parts)
 		}
-		if err := to.give(out, g < last); err != nil {
+		if err := o.spill(); err != nil {
 			return err
 		}
+		s.spilled.add(o.spilled)
 	}
-	s.stage.finished.out.Add(int64(last - first))
-	return nil
+	if s.spilled == nil {
+		s.stage.took(start)
+		return s.stage.emitGroups(s.table, out)
+	}
+	if err := s.spill(); err != nil {
+		return err
+	}
+	s.stage.took(start)
+	return s.stage.emitParts(s.spilled, out)
 }

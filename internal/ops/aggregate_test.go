@@ -115,6 +115,7 @@ func aggregatesOf(t *rapid.T) []Aggregate {
 }
 
 func TestAggregatesEqualTheOracle(t *testing.T) {
+	little, less := newTight(t, 64<<10), newTight(t, 32<<10)
 	rapid.Check(t, func(t *rapid.T) {
 		aggregates := aggregatesOf(t)
 		var by []Expr
@@ -150,7 +151,9 @@ func TestAggregatesEqualTheOracle(t *testing.T) {
 			}
 			src.lanes = append(src.lanes, lane)
 		}
-		r := Run(t.Context(), src, must(p.Compile()), RunOptions{MaxBatchRows: 3})
+		o := *drawTight(t, little, less)
+		o.MaxBatchRows = 3
+		r := Run(t.Context(), src, must(p.Compile()), o.RunOptions)
 		defer r.Close()
 		if failed {
 			return

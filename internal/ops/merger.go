@@ -5,13 +5,15 @@ import (
 	"math"
 
 	"millrace/internal/column"
+	"millrace/internal/spill"
 )
 
 // sortedRun is rows in order.
 type sortedRun struct {
 	rows int
-	// batches hold them one after the other.
+	// batches hold them one after the other, or blocks in the temporary file.
 	batches []*column.Batch
+	blocks  []spill.Extent
 	// order, when not nil, is that of the rows in the only batch; else they lie in order.
 	order []int32
 }
@@ -27,8 +29,9 @@ func (r *sortedRun) bytes() int64 {
 // cursor is a place in a run.
 type cursor struct {
 	run    *sortedRun
-	next   int // batch after the one at hand
+	next   int // batch or block after the one at hand
 	batch  *column.Batch
+	block  []byte // that batch was read from
 	keys   []*column.Vector
 	at     int // row of batch, in order
 	row    int32
@@ -37,6 +40,7 @@ type cursor struct {
 
 // merger gives the rows of several runs in one order. It keeps the cursors in a heap, the one with the least row on top.
 type merger struct {
+	temp  *temp
 	order ordering
 	at    []int
 	heap  []*cursor
@@ -52,33 +56,59 @@ type pickedRow struct {
 // mergedRows is how many rows are picked at once.
 const mergedRows = 256
 
-// newMerger merges runs; the keys of order are the columns at.
-func newMerger(order ordering, at []int, runs []*sortedRun) *merger {
-	m := &merger{order: order, at: at}
+// newMerger merges runs, whose blocks are in temp; the keys of order are the columns at.
+func newMerger(temp *temp, order ordering, at []int, runs []*sortedRun) (*merger, error) {
+	m := &merger{temp: temp, order: order, at: at}
 	for _, r := range runs {
 		c := &cursor{run: r}
-		if m.load(c) {
+		more, err := m.load(c)
+		if err != nil {
+			return nil, err
+		}
+		if more {
 			m.heap = append(m.heap, c)
 		}
 	}
 	for i := len(m.heap)/2 - 1; i >= 0; i-- {
 		m.sink(i)
 	}
-	return m
+	return m, nil
 }
 
 // load moves c to the first row of its next batch; it reports whether there is one.
-func (m *merger) load(c *cursor) bool {
-	for c.next < len(c.run.batches) {
-		c.batch = c.run.batches[c.next]
-		c.next++
-		if c.batch.N > 0 {
-			c.keys, c.at = keysOf(c.batch, m.at), 0
-			m.place(c)
-			return true
+func (m *merger) load(c *cursor) (bool, error) {
+	switch r := c.run; {
+	case c.next < len(r.batches):
+		c.batch = r.batches[c.next]
+	case c.next < len(r.blocks):
+		var err error
+		if c.block, err = m.temp.read(r.blocks[c.next], c.block); err != nil {
+			return false, err
+		}
+		if c.batch == nil {
+			c.batch = new(column.Batch)
+		}
+		if err := readRows(c.batch, c.block); err != nil {
+			return false, err
+		}
+	default:
+		return false, nil
+	}
+	c.next++
+	c.keys, c.at = keysOf(c.batch, m.at), 0
+	m.place(c)
+	return true, nil
+}
+
+// bytes is about what is held of blocks.
+func (m *merger) bytes() int64 {
+	n := int64(0)
+	for _, c := range m.heap {
+		if c.block != nil {
+			n += int64(cap(c.block) + c.batch.Bytes())
 		}
 	}
-	return false
+	return n
 }
 
 // place fixes the row that c is at.
@@ -90,18 +120,31 @@ func (m *merger) place(c *cursor) {
 }
 
 // next appends up to n rows to out, at least one and no more when their values take space bytes. It gives their number, 0 at the end.
-func (m *merger) next(out *column.Batch, n, space int) int {
+func (m *merger) next(out *column.Batch, n, space int) (int, error) {
+	got := 0
 	m.picked = m.picked[:0]
-	for len(m.picked) < n && len(m.heap) > 0 && space > 0 {
+	for got < n && len(m.heap) > 0 && space > 0 {
 		c := m.heap[0]
 		m.picked = append(m.picked, pickedRow{c.batch, c.row})
+		got++
 		for i := range out.Cols {
 			if v := &c.batch.Cols[i]; v.Type.Kind.IsView() {
 				space -= int(v.End[c.row] - v.Beg[c.row])
 			}
 		}
-		m.advance(c)
+		if c.at+1 == c.batch.N && c.block != nil {
+			m.copyPicked(out) // the next block takes the place of this one
+		}
+		if err := m.advance(c); err != nil {
+			return got, err
+		}
 	}
+	m.copyPicked(out)
+	return got, nil
+}
+
+// copyPicked appends the rows that are picked to out.
+func (m *merger) copyPicked(out *column.Batch) {
 	for c := range out.Cols {
 		v := &out.Cols[c]
 		for _, p := range m.picked {
@@ -109,25 +152,31 @@ func (m *merger) next(out *column.Batch, n, space int) int {
 		}
 	}
 	out.N += len(m.picked)
-	return len(m.picked)
+	m.picked = m.picked[:0]
 }
 
 // skip passes over n rows.
-func (m *merger) skip(n int64) {
+func (m *merger) skip(n int64) error {
 	for ; n > 0 && len(m.heap) > 0; n-- {
-		m.advance(m.heap[0])
+		if err := m.advance(m.heap[0]); err != nil {
+			return err
+		}
 	}
+	return nil
 }
 
 // advance moves c, which is on top, to its next row.
-func (m *merger) advance(c *cursor) {
+func (m *merger) advance(c *cursor) error {
 	if c.at++; c.at < c.batch.N {
 		m.place(c)
-	} else if !m.load(c) {
+	} else if more, err := m.load(c); err != nil {
+		return err
+	} else if !more {
 		last := len(m.heap) - 1
 		m.heap[0], m.heap = m.heap[last], m.heap[:last]
 	}
 	m.sink(0)
+	return nil
 }
 
 func (m *merger) less(a, b *cursor) bool {

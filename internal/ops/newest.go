@@ -35,7 +35,7 @@ func (s *sortSink) Kept(values []int64) []int64 {
 
 // Kept implements scan.Keeper for a MAX without groups, which keeps one row.
 func (s *aggregateSink) Kept(values []int64) []int64 {
-	if acc, ok := s.accs[0].(*extremeInts); ok && acc.seen[0] {
+	if acc, ok := s.table.accs[0].(*extremeInts); ok && acc.seen[0] {
 		values = append(values, keptValue(s.stage.plan.aggregates[0].Arg.Type(), acc.best[0]^acc.mask))
 	}
 	return values

@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"millrace/internal/column"
+	"millrace/internal/memory"
 )
 
 // queue carries output batches from the lanes to the one consumer.
@@ -26,6 +27,7 @@ type queue struct {
 	full    []*column.Batch
 	sizes   []int
 	held    int // sum of sizes
+	memory  memory.Account
 	slots   []*column.Batch
 	free    []*column.Batch
 	ended   bool
@@ -82,9 +84,9 @@ func (q *queue) give(ctx context.Context, lane int, b *column.Batch, full bool) 
 		return nil
 	}
 	size := b.Bytes()
-	if q.held > 0 && q.held+size > q.limit {
+	if !q.room(size) {
 		defer context.AfterFunc(ctx, q.wake)()
-		for q.held > 0 && q.held+size > q.limit {
+		for !q.room(size) {
 			if ctx.Err() != nil {
 				return context.Cause(ctx)
 			}
@@ -94,6 +96,22 @@ func (q *queue) give(ctx context.Context, lane int, b *column.Batch, full bool) 
 	q.full, q.sizes, q.held = append(q.full, b), append(q.sizes, size), q.held+size
 	q.changed.Broadcast()
 	return nil
+}
+
+// room takes the memory for a batch of size bytes, if there is room: for one there always is. q.mu is held.
+func (q *queue) room(size int) bool {
+	if q.held == 0 {
+		q.memory.Force(int64(size))
+		return true
+	}
+	return q.held+size <= q.limit && q.memory.Set(int64(q.held+size))
+}
+
+// close gives back the memory of what nobody took.
+func (q *queue) close() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.memory.Close()
 }
 
 func (q *queue) wake() {
@@ -153,6 +171,7 @@ func (q *queue) pop() *column.Batch {
 		b := q.full[0]
 		q.full = q.full[:copy(q.full, q.full[1:])]
 		q.held -= q.sizes[0]
+		q.memory.Force(int64(q.held))
 		q.sizes = q.sizes[:copy(q.sizes, q.sizes[1:])]
 		q.changed.Broadcast()
 		return b

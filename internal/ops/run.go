@@ -5,10 +5,11 @@ import (
 	"errors"
 	"io"
 	"sync"
-	"sync/atomic"
 
 	"millrace/internal/column"
+	"millrace/internal/memory"
 	"millrace/internal/scan"
+	"millrace/internal/spill"
 	"millrace/internal/sqlerr"
 )
 
@@ -18,8 +19,12 @@ type RunOptions struct {
 	MaxBatchRows, MaxBatchBytes int
 	// QueueBytes is how much may wait for the consumer (8 MiB), besides one batch that each lane is filling.
 	QueueBytes int
-	// MemoryBytes bounds the groups, or the rows of a sort, over all lanes; 0 is no bound.
-	MemoryBytes int64
+	// Memory is what groups, rows of a sort and the queue are taken from; nil is no bound. Temp is where what it has no room for goes; without it a
+	// statement fails that needs more.
+	Memory *memory.Budget
+	Temp   *spill.Space
+	// SpillBytes is the least that a lane writes out at once, and so may always hold (1 MiB).
+	SpillBytes int
 }
 
 func (o RunOptions) withDefaults() RunOptions {
@@ -31,6 +36,7 @@ func (o RunOptions) withDefaults() RunOptions {
 	set(&o.MaxBatchRows, 1024)
 	set(&o.MaxBatchBytes, 1<<20)
 	set(&o.QueueBytes, 8<<20)
+	set(&o.SpillBytes, 1<<20)
 	return o
 }
 
@@ -47,7 +53,8 @@ type Rows struct {
 	done   chan struct{} // closed when the goroutine of Run has ended
 
 	first   *stage
-	memory  atomic.Int64
+	state   *memory.Budget // of groups and sorted rows
+	temp    temp
 	faults  faults
 	current *column.Batch // with the consumer; owned by Next
 
@@ -61,13 +68,21 @@ type Rows struct {
 // error wins; it stops all lanes.
 func Run(ctx context.Context, src scan.Source, p *Plan, o RunOptions) *Rows {
 	r := &Rows{options: o.withDefaults(), done: make(chan struct{})}
+	r.state = o.Memory.Child(0)
+	r.temp.space, r.temp.budget = o.Temp, r.state
 	r.first = r.newStage(p)
 	r.queue = newQueue(p.Fields(), r.options.QueueBytes, 4*r.options.MaxBatchBytes)
+	r.queue.memory = o.Memory.Account()
 	r.ctx, r.cancel = context.WithCancelCause(ctx)
 	context.AfterFunc(r.ctx, r.queue.wake)
 	go func() {
 		defer close(r.done)
-		r.queue.end(r.run(src))
+		err := r.run(src)
+		if e := r.temp.close(); err == nil {
+			err = e
+		}
+		r.state.Close()
+		r.queue.end(err)
 	}()
 	return r
 }
@@ -97,13 +112,10 @@ func (r *Rows) run(src scan.Source) (err error) {
 	return r.first.finish(lanes)
 }
 
-// checkMemory refuses what is held when it is more than the budget.
-func (r *Rows) checkMemory(total int64, what string) error {
-	if limit := r.options.MemoryBytes; limit > 0 && total > limit {
-		return sqlerr.New(sqlerr.ScanMemory, "%s of the statement need more than its %d bytes of memory", what, limit).
-			WithHint("filter more, ask for fewer rows or groups, or raise the memory limit")
-	}
-	return nil
+// outOfMemory is the error of a statement that needs more memory and cannot do with files.
+func (r *Rows) outOfMemory(what string) error {
+	return sqlerr.New(sqlerr.ScanMemory, "%s of the statement need more than its %d bytes of memory", what, r.options.Memory.Limit()).
+		WithHint("filter more, ask for fewer rows or groups, or raise the memory limit")
 }
 
 // Next returns the next batch, which is valid until the following Next or Close, and belongs to the run. At the end it returns
@@ -124,6 +136,7 @@ func (r *Rows) Next(ctx context.Context) (*column.Batch, error) {
 func (r *Rows) Close() error {
 	r.cancel(errClosed)
 	<-r.done
+	r.queue.close()
 	return nil
 }
 
@@ -136,5 +149,8 @@ func (r *Rows) Stats() []OperatorStats {
 	return list
 }
 
-// MemoryBytes is about what groups, or the rows of a sort, take now.
-func (r *Rows) MemoryBytes() int64 { return r.memory.Load() }
+// MemoryBytes is about the most that groups and the rows of a sort have taken at once.
+func (r *Rows) MemoryBytes() int64 { return r.state.Peak() }
+
+// SpilledBytes is what was written to temporary files.
+func (r *Rows) SpilledBytes() int64 { return r.state.Spilled() }

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"millrace/internal/column"
+	"millrace/internal/memory"
 	"millrace/internal/scan"
 	"millrace/internal/sqlerr"
 )
@@ -379,10 +380,10 @@ func TestBatchesAreBoundedInBytes(t *testing.T) {
 func TestGroupsBeyondTheMemoryAreRefused(t *testing.T) {
 	src := &memorySource{lanes: [][]*column.Batch{{batchOf(numbers(0, 10000))}}}
 	p := Pipeline{Input: []column.Field{int64Field}, GroupBy: []Expr{number}, Aggregates: []Aggregate{{Func: Count}}, Limit: -1}
-	if _, err := run(t, src, p, RunOptions{MemoryBytes: 10000}); !sqlerr.HasKind(err, sqlerr.ScanMemory) {
+	if _, err := run(t, src, p, RunOptions{Memory: memory.New(10000), SpillBytes: 1}); !sqlerr.HasKind(err, sqlerr.ScanMemory) {
 		t.Fatalf("got %v", err)
 	}
-	if rows, err := run(t, src, p, RunOptions{MemoryBytes: 10 << 20}); err != nil || len(rows) != 10000 {
+	if rows, err := run(t, src, p, RunOptions{Memory: memory.New(10 << 20)}); err != nil || len(rows) != 10000 {
 		t.Fatalf("got %d rows, %v", len(rows), err)
 	}
 }

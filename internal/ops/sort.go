@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"millrace/internal/column"
+	"millrace/internal/memory"
 )
 
 // sortSink sorts the rows of a lane, or keeps the first of them when only so many are wanted.
@@ -31,12 +32,13 @@ type sortSink struct {
 	more   []int          // the keys behind the output columns
 
 	kept   *column.Batch // rows that are in no run
-	runs   []*sortedRun
-	sorted int // rows in runs
+	runs   []*sortedRun  // in memory
+	sorted int           // rows in runs
+	disk   []*sortedRun  // in the temporary file
 	bar    column.Batch
 	barred []*column.Vector // the keys of bar, nil while there is none
 	better []int32
-	held   int64 // bytes accounted
+	held   memory.Account
 }
 
 // runBytes is the size of what is sorted at once. It is small enough for the caches of a processor to be of use.
@@ -44,7 +46,7 @@ const runBytes = 4 << 20
 
 func (st *stage) newSortSink() *sortSink {
 	p := st.plan
-	s := &sortSink{stage: st, lane: st.newLane(), order: p.order, want: int(p.limit)}
+	s := &sortSink{stage: st, lane: st.newLane(), held: st.rows.state.Account(), order: p.order, want: int(p.limit)}
 	s.filter = p.bindFilter(s.lane)
 	s.keys, s.project = s.lane.bindAll(p.order.exprs()), s.lane.bindAll(p.project)
 	s.fields = append(s.fields, p.fields...)
@@ -78,13 +80,16 @@ func (s *sortSink) Push(_ context.Context, b *column.Batch) (err error) {
 	if failed == nil && passed > 0 {
 		failed = s.add(b, sel)
 	}
-	s.stage.finished.count(passed, 0, start)
 	if failed != nil {
-		return s.stage.plan.place(b, failed)
+		err = s.stage.plan.place(b, failed)
+	} else if err = s.seal(false); err == nil {
+		err = s.account()
 	}
-	return s.account()
+	s.stage.finished.count(passed, 0, start)
+	return err
 }
 
+// add keeps the rows of sel that may be wanted.
 func (s *sortSink) add(b *column.Batch, sel []int32) *rowError {
 	if failed := s.keys.all(b, sel); failed != nil {
 		return failed
@@ -105,9 +110,6 @@ func (s *sortSink) add(b *column.Batch, sel []int32) *rowError {
 		s.kept.Cols[len(s.project.vectors)+i].AppendFrom(s.keys.vectors[k], sel, n)
 	}
 	s.kept.N += n
-	if full := s.kept.N >= 1024 && s.want >= 0 && s.kept.N/2 >= s.want; full || s.kept.Bytes() >= runBytes {
-		s.seal()
-	}
 	return nil
 }
 
@@ -122,48 +124,117 @@ func (s *sortSink) beforeBar(sel []int32) []int32 {
 	return s.better[:k]
 }
 
-// seal makes a run of the rows that are kept.
-func (s *sortSink) seal() {
-	if s.kept.N == 0 {
-		return
+// seal makes a run of the rows that are kept, when they are many or all is set.
+func (s *sortSink) seal(all bool) error {
+	full := s.kept.N >= 1024 && s.want >= 0 && s.kept.N/2 >= s.want || s.kept.Bytes() >= runBytes
+	if s.kept.N == 0 || !full && !all {
+		return nil
 	}
 	r := &sortedRun{rows: s.kept.N, batches: []*column.Batch{s.kept}}
 	r.order = s.order.sort(keysOf(s.kept, s.at), s.kept.N)
 	s.kept = s.empty()
 	s.runs = append(s.runs, r)
-	if s.sorted += r.rows; s.want >= 0 && s.sorted/2 >= s.want {
-		s.prune()
+	if s.sorted += r.rows; s.want < 0 || s.sorted/2 < s.want {
+		return nil
 	}
+	return s.prune()
 }
 
 // prune leaves one run of the rows that are wanted, and sets the bar.
-func (s *sortSink) prune() {
-	into := &sortedRun{batches: []*column.Batch{s.empty()}}
-	last := func() *column.Batch { return into.batches[len(into.batches)-1] }
-	m := newMerger(s.order, s.at, s.runs)
-	for into.rows < s.want {
-		b := last()
-		if b.N > 0 && b.Bytes() >= runBytes {
-			into.batches = append(into.batches, s.empty())
-			b = last()
+func (s *sortSink) prune() error {
+	into := new(sortedRun)
+	err := s.combine(into, s.runs, func(b *column.Batch) bool { return b.Bytes() >= runBytes }, func(b *column.Batch) (*column.Batch, error) {
+		into.batches = append(into.batches, b)
+		return s.empty(), nil
+	})
+	s.runs, s.sorted = []*sortedRun{into}, into.rows
+	return err
+}
+
+// combine merges runs into one, with no more rows than are wanted. A batch is given away when full says so, for one to fill next. When there
+// are as many rows as are wanted the last one becomes the bar.
+func (s *sortSink) combine(into *sortedRun, runs []*sortedRun, full func(*column.Batch) bool, give func(*column.Batch) (*column.Batch, error)) error {
+	m, err := newMerger(&s.stage.rows.temp, s.order, s.at, runs)
+	if err != nil {
+		return err
+	}
+	for b := s.empty(); ; {
+		n := mergedRows
+		if s.want >= 0 {
+			n = min(n, s.want-into.rows)
 		}
-		n := m.next(b, min(s.want-into.rows, mergedRows), runBytes)
-		if n == 0 {
-			break
+		if n, err = m.next(b, n, blockBytes); err != nil {
+			return err
 		}
 		into.rows += n
+		enough := into.rows == s.want
+		if enough && n > 0 {
+			s.setBar(b)
+		}
+		ended := n == 0 || enough
+		if b.N > 0 && (ended || full(b)) {
+			if b, err = give(b); err != nil {
+				return err
+			}
+		}
+		if err := context.Cause(s.stage.rows.ctx); err != nil || ended {
+			return err
+		}
 	}
-	s.runs, s.sorted = []*sortedRun{into}, into.rows
-	if into.rows < s.want || s.want == 0 {
-		return
-	}
-	b := last()
+}
+
+// setBar makes the last row of b the bar.
+func (s *sortSink) setBar(b *column.Batch) {
 	s.bar.Reset(s.fields)
 	s.bar.N = 1
 	for c := range b.Cols {
 		s.bar.Cols[c].AppendRow(&b.Cols[c], b.N-1)
 	}
 	s.barred = keysOf(&s.bar, s.at)
+}
+
+// spill writes all rows that are in memory out as one run.
+func (s *sortSink) spill() error {
+	if err := s.seal(true); err != nil {
+		return err
+	}
+	r, err := s.write(s.runs)
+	if err != nil {
+		return err
+	}
+	s.runs, s.sorted = nil, 0
+	s.disk = append(s.disk, r)
+	s.held.Force(s.bytes())
+	return s.reduce()
+}
+
+// write merges runs into one on disk.
+func (s *sortSink) write(runs []*sortedRun) (*sortedRun, error) {
+	into := new(sortedRun)
+	var block []byte
+	err := s.combine(into, runs, func(b *column.Batch) bool { return viewBytes(b)+8*b.N*len(b.Cols) >= blockBytes }, func(b *column.Batch) (*column.Batch, error) {
+		block = appendRows(block[:0], b)
+		e, err := s.stage.rows.temp.append(block)
+		into.blocks = append(into.blocks, e)
+		b.Reset(s.fields)
+		return b, err
+	})
+	return into, err
+}
+
+// mostRuns is how many runs on disk are merged at once: each takes a block of memory.
+const mostRuns = 32
+
+// reduce merges runs on disk until they are few enough for one merge.
+func (s *sortSink) reduce() error {
+	for len(s.disk) > mostRuns {
+		r, err := s.write(s.disk[:mostRuns])
+		if err != nil {
+			return err
+		}
+		s.disk = append(s.disk[mostRuns:], r)
+	}
+	return nil
 }
 
 // keysOf are the columns of b at the given places.
@@ -175,38 +246,64 @@ func keysOf(b *column.Batch, at []int) []*column.Vector {
 	return list
 }
 
-func (s *sortSink) account() error {
+func (s *sortSink) bytes() int64 {
 	n := int64(s.kept.Bytes())
 	for _, r := range s.runs {
 		n += r.bytes()
 	}
-	total := s.stage.rows.memory.Add(n - s.held)
-	s.held = n
-	return s.stage.rows.checkMemory(total, "the sorted rows")
+	return n
+}
+
+// account tells the budget what the lane holds. When that is too much it is written out.
+func (s *sortSink) account() error {
+	n := s.bytes()
+	if s.held.Set(n) {
+		return nil
+	}
+	s.held.Force(n) // it is there
+	switch r := s.stage.rows; {
+	case n < int64(r.options.SpillBytes):
+		return nil
+	case r.temp.space == nil:
+		return r.outOfMemory("the sorted rows")
+	default:
+		return s.spill()
+	}
 }
 
 // Finish implements scan.Sink. Each lane sorts its last rows; the run merges the lanes when all have ended.
 func (s *sortSink) Finish(context.Context) (err error) {
 	defer recovered(&err)
 	start := time.Now()
-	s.seal()
+	err = s.seal(true)
 	s.stage.took(start)
-	return nil
+	return err
 }
 
 // emit implements partial: the rows in order, without those that OFFSET leaves out.
 func (s *sortSink) emit(others []partial, to output) error {
-	runs := s.runs
-	for _, o := range others {
-		runs = append(runs, o.(*sortSink).runs...)
+	for _, p := range others {
+		o := p.(*sortSink)
+		s.runs, s.disk = append(s.runs, o.runs...), append(s.disk, o.disk...)
 	}
-	m := newMerger(s.order, s.at, runs)
+	if err := s.reduce(); err != nil {
+		return err
+	}
+	m, err := newMerger(&s.stage.rows.temp, s.order, s.at, append(s.runs, s.disk...))
+	if err != nil {
+		return err
+	}
+	open := s.stage.rows.state.Account()
+	open.Force(m.bytes())
+	defer open.Close()
 	plan, options := s.stage.plan, &s.stage.rows.options
 	left := int64(-1)
 	if plan.limit >= 0 {
 		left = plan.limit - plan.offset
 	}
-	m.skip(plan.offset)
+	if err := m.skip(plan.offset); err != nil {
+		return err
+	}
 	for {
 		start := time.Now()
 		out := to.take()
@@ -214,7 +311,10 @@ func (s *sortSink) emit(others []partial, to output) error {
 		if left >= 0 {
 			n = int(min(int64(n), left))
 		}
-		got := m.next(out, n, max(options.MaxBatchBytes-viewBytes(out), 1))
+		got, err := m.next(out, n, max(options.MaxBatchBytes-viewBytes(out), 1))
+		if err != nil {
+			return err
+		}
 		s.stage.finished.out.Add(int64(got))
 		s.stage.took(start)
 		if left >= 0 {

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"millrace/internal/column"
+	"millrace/internal/memory"
 	"millrace/internal/sqlerr"
 
 	"pgregory.net/rapid"
@@ -33,7 +34,7 @@ func TestTopRowsOfManyLanes(t *testing.T) {
 		t.Fatalf("of nothing: got %v, %v", rows, err)
 	}
 	p.Limit = 10000
-	if _, err = run(t, src, p, RunOptions{MemoryBytes: 1000}); !sqlerr.HasKind(err, sqlerr.ScanMemory) {
+	if _, err = run(t, src, p, RunOptions{Memory: memory.New(1000), SpillBytes: 1}); !sqlerr.HasKind(err, sqlerr.ScanMemory) {
 		t.Fatalf("beyond the budget: got %v", err)
 	}
 }
@@ -88,6 +89,7 @@ func TestGroupsAreFilteredSortedAndLimited(t *testing.T) {
 
 // TestSortedRowsEqualSorting: keys of every kind, several of them, NULLs, ties, with a limit or without.
 func TestSortedRowsEqualSorting(t *testing.T) {
+	little, none := newTight(t, 20_000), newTight(t, 1)
 	rapid.Check(t, func(t *rapid.T) {
 		p := Pipeline{Input: rowFields, Limit: int64(rapid.IntRange(1, 1500).Draw(t, "limit")), Offset: int64(rapid.IntRange(0, 5).Draw(t, "offset"))}
 		if rapid.Bool().Draw(t, "all") {
@@ -132,7 +134,9 @@ func TestSortedRowsEqualSorting(t *testing.T) {
 		if p.Limit >= 0 {
 			all = all[:min(len(all), int(p.Limit))]
 		}
-		r := Run(t.Context(), src, must(p.Compile()), RunOptions{MaxBatchRows: 7})
+		o := *drawTight(t, little, none)
+		o.MaxBatchRows = 7
+		r := Run(t.Context(), src, must(p.Compile()), o.RunOptions)
 		defer r.Close()
 		n := 0
 		for {

@@ -40,7 +40,7 @@ func (s *stage) last() *stage {
 // partial is a sink that keeps its result until all lanes have ended.
 type partial interface {
 	scan.Sink
-	// emit hands the result of this lane and of others, which have all ended, to out.
+	// emit hands the result of this lane and of others, which have all ended, to out. It may return scan.Stop when no more rows are wanted.
 	emit(others []partial, out output) error
 }
 
@@ -100,7 +100,11 @@ func (s *stage) finish(lanes []partial) error {
 		lanes = append(lanes, s.newPartial()) // a source without splits may start no lane
 	}
 	if s.next == nil {
-		return lanes[0].emit(lanes[1:], s.rows.newQueueOutput())
+		err := lanes[0].emit(lanes[1:], s.rows.newQueueOutput())
+		if errors.Is(err, scan.Stop) {
+			return nil
+		}
+		return err
 	}
 	var sink scan.Sink
 	var kept partial

@@ -21,6 +21,7 @@ import (
 	"slices"
 
 	"millrace/internal/column"
+	"millrace/internal/memory"
 )
 
 // Field is a column that a record offers.
@@ -193,6 +194,8 @@ type Request struct {
 	Ordered bool
 	// Lanes bounds the number of lanes; 0 lets the source choose.
 	Lanes int
+	// Memory is what the source takes its buffers from, nil for no bound. What one answer takes it may always have; what it reads ahead it may not.
+	Memory *memory.Budget
 	// Newest, when not nil, allows reading backwards. A source that cannot may deliver everything.
 	Newest *Newest
 	// Extremes says that of the fields Offset and Timestamp only the extremes matter: the least and the greatest offset, and the greatest

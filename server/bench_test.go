@@ -8,11 +8,18 @@ import (
 // The smallest statement there is, over the wire: what a statement costs before it does anything.
 func BenchmarkSmallStatement(b *testing.B) {
 	db := start(b).connect(b, "root@/main")
+	if _, err := db.Exec("CREATE TABLE small (id BIGINT PRIMARY KEY, name VARCHAR(32))"); err != nil {
+		b.Fatal(err)
+	}
+	if _, err := db.Exec("INSERT INTO small VALUES (1, 'a'), (2, 'b'), (3, 'c')"); err != nil {
+		b.Fatal(err)
+	}
 	for name, run := range map[string]func(b *testing.B) error{
 		"text": func(*testing.B) error {
 			var n int
 			return db.QueryRow("SELECT 1").Scan(&n)
 		},
+		"point":    prepared(b, db, "SELECT id FROM small WHERE id = ?", 2),
 		"prepared": prepared(b, db, "SELECT ? + 1", 41),
 		"dialect":  prepared(b, db, "SELECT '{\"a\":1}':a::bigint + ?", 1),
 	} {

@@ -1,0 +1,200 @@
+// Package framed decodes records that begin with the id of the schema that they were written with.
+//
+// Serializers of a Confluent schema registry put before each record a zero byte and the id of its schema, four bytes, the first the most significant; those of
+// Protobuf then say which message of the schema follows. A topic holds records of many ids, usually in long runs of one:
+//
+//	00 00 00 00 07 │ body           schema 7
+//	00 00 00 00 09 │ 02 02 00 │ body   schema 9, and in it the message at 1, 0
+//
+// The columns are those of one reader's schema. For each id (and message) that turns up, the plan that decodes the writer's records into these columns is asked
+// for once; a decoder keeps the one of the record before at hand, so that a run costs a comparison a record.
+package framed
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"sync"
+
+	"millrace/internal/column"
+	"millrace/internal/decode"
+)
+
+// HeaderSize is the length of the zero byte and the id.
+const HeaderSize = 5
+
+// SplitID takes the id off a record. An *decode.Error says that there is none.
+func SplitID(record []byte) (id uint32, rest []byte, err error) {
+	switch {
+	case len(record) == 0:
+		return 0, nil, &decode.Error{Reason: decode.Empty, Offset: -1}
+	case record[0] != 0:
+		return 0, nil, &decode.Error{Reason: decode.NoSchemaID, Offset: 0, Detail: fmt.Sprintf("the first byte is 0x%02x, that of a record with a schema id is 0", record[0])}
+	case len(record) < HeaderSize:
+		return 0, nil, &decode.Error{Reason: decode.NoSchemaID, Offset: len(record), Detail: "the record ends within the id"}
+	}
+	return binary.BigEndian.Uint32(record[1:]), record[HeaderSize:], nil
+}
+
+// Writers makes plans for records of schemas that are found by id.
+type Writers interface {
+	// Fields are the columns.
+	Fields() []column.Field
+	// SplitIndex takes from what follows the id that which says which message of the schema a record is: index, a part of body at its beginning, empty where the
+	// language of the schema has only one.
+	SplitIndex(body []byte) (index, rest []byte, err error)
+	// Compile plans the decoding of the wanted fields of records of a schema. A *decode.Error says that there is no such schema, or that its records
+	// cannot become these columns: the records are bad. Any other error, such as a registry that does not answer, says nothing about them. Several goroutines
+	// may call it at once, for different schemas.
+	Compile(ctx context.Context, id uint32, index []byte, wanted []int) (decode.Plan, error)
+}
+
+// New is the schema of framed records.
+func New(w Writers) decode.Schema { return schema{w} }
+
+type schema struct{ writers Writers }
+
+func (s schema) Fields() []column.Field { return s.writers.Fields() }
+
+func (s schema) Compile(wanted []int) (decode.Plan, error) {
+	return &plan{writers: s.writers, wanted: wanted, known: map[string]*known{}}, nil
+}
+
+// plan holds the plans of the schemas that have turned up.
+type plan struct {
+	writers Writers
+	wanted  []int
+
+	mu    sync.Mutex
+	known map[string]*known
+}
+
+// known is the plan of records with a prefix. Its lock is held while the plan is asked for.
+type known struct {
+	mu   sync.Mutex
+	plan decode.Plan
+}
+
+// of gives the plan of records that begin with id and index.
+func (p *plan) of(ctx context.Context, prefix []byte, id uint32, index []byte) (decode.Plan, error) {
+	p.mu.Lock()
+	k := p.known[string(prefix)]
+	if k == nil {
+		k = &known{}
+		p.known[string(prefix)] = k
+	}
+	p.mu.Unlock()
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.plan == nil {
+		var err error
+		if k.plan, err = p.writers.Compile(ctx, id, index, p.wanted); err != nil {
+			k.plan = nil
+			return nil, err
+		}
+	}
+	return k.plan, nil
+}
+
+func (p *plan) NewDecoder(ctx context.Context) decode.Decoder {
+	return &decoder{plan: p, ctx: ctx, byPrefix: map[string]*inner{}}
+}
+
+// maxDecoders bounds what a decoder keeps: ids come from records, and nobody says that they are few.
+const maxDecoders = 256
+
+// inner decodes the records with one prefix.
+type inner struct {
+	prefix []byte
+	decode.Decoder
+}
+
+type decoder struct {
+	plan     *plan
+	ctx      context.Context
+	byPrefix map[string]*inner
+	last     *inner
+	err      decode.Error
+}
+
+// find gives the decoder of a record.
+func (d *decoder) find(record []byte) (*inner, error) {
+	if d.last != nil && bytes.HasPrefix(record, d.last.prefix) {
+		return d.last, nil
+	}
+	id, body, err := SplitID(record)
+	if err != nil {
+		return nil, err
+	}
+	index, rest, err := d.plan.writers.SplitIndex(body)
+	if err != nil {
+		return nil, d.shift(err, HeaderSize)
+	}
+	prefix := record[:len(record)-len(rest)]
+	if known := d.byPrefix[string(prefix)]; known != nil {
+		d.last = known
+		return known, nil
+	}
+	p, err := d.plan.of(d.ctx, prefix, id, index)
+	if err != nil {
+		return nil, err
+	}
+	if len(d.byPrefix) >= maxDecoders {
+		clear(d.byPrefix)
+	}
+	d.last = &inner{bytes.Clone(prefix), p.NewDecoder(d.ctx)}
+	d.byPrefix[string(prefix)] = d.last
+	return d.last, nil
+}
+
+// Locate implements decode.Decoder. Places in slots that are Lazy count from behind the prefix, as the decoder within left them.
+func (d *decoder) Locate(record []byte, slots []decode.Slot) error {
+	in, err := d.find(record)
+	if err != nil {
+		return err
+	}
+	n := len(in.prefix)
+	if err := in.Locate(record[n:], slots); err != nil {
+		return d.shift(err, n)
+	}
+	for i := range slots {
+		if slots[i].Kind == decode.View {
+			slots[i].Beg += uint32(n)
+			slots[i].End += uint32(n)
+		}
+	}
+	return nil
+}
+
+// Settle implements decode.Decoder.
+func (d *decoder) Settle(record []byte, i int, s decode.Slot, scratch []byte) (decode.Slot, []byte, error) {
+	in, err := d.find(record)
+	if err != nil {
+		return decode.Slot{}, scratch, err
+	}
+	n := len(in.prefix)
+	out, scratch, err := in.Settle(record[n:], i, s, scratch)
+	if err != nil {
+		return out, scratch, d.shift(err, n)
+	}
+	if out.Kind == decode.View {
+		out.Beg += uint32(n)
+		out.End += uint32(n)
+	}
+	return out, scratch, nil
+}
+
+// shift moves the place of a data error by n bytes.
+func (d *decoder) shift(err error, n int) error {
+	var e *decode.Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	d.err = *e
+	if d.err.Offset >= 0 {
+		d.err.Offset += n
+	}
+	return &d.err
+}

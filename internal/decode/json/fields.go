@@ -3,7 +3,6 @@ package json
 import (
 	"context"
 	"errors"
-	"strings"
 
 	"millrace/internal/column"
 	"millrace/internal/decode"
@@ -164,34 +163,3 @@ func (f *Field) slot(v Value) decode.Slot {
 
 // article names a JSON type in a sentence.
 var article = [...]string{Missing: "nothing", Null: "null", False: "a boolean", True: "a boolean", Number: "a number", String: "a string", Object: "an object", Array: "an array"}
-
-// sqlName is a column's type as users write it.
-func sqlName(f column.Field) string {
-	switch f.Type.Kind {
-	case column.Bool:
-		return "BOOLEAN"
-	case column.Int32:
-		switch f.Width {
-		case 8:
-			return "TINYINT"
-		case 16:
-			return "SMALLINT"
-		}
-		return "INT"
-	case column.Int64:
-		return "BIGINT"
-	case column.Uint64:
-		return "BIGINT UNSIGNED"
-	case column.Float64:
-		if f.Width == 32 {
-			return "FLOAT"
-		}
-		return "DOUBLE"
-	case column.Bytes:
-		return "BINARY"
-	case column.Text:
-		return "STRING"
-	default:
-		return strings.ToUpper(f.Type.String())
-	}
-}

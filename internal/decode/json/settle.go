@@ -190,13 +190,13 @@ func (d *fieldDecoder) fault(record []byte, f *Field, v Value, fault convert.Fau
 	if fault != convert.Overflow {
 		return d.wrong(record, f, v, scratch)
 	}
-	d.err = decode.Error{Reason: decode.OutOfRange, Field: f.Name, Offset: int(v.Off), Detail: convert.Quote(v.inner(record)) + " does not fit " + sqlName(f.Field)}
+	d.err = decode.Error{Reason: decode.OutOfRange, Field: f.Name, Offset: int(v.Off), Detail: convert.Quote(v.inner(record)) + " does not fit " + convert.TypeName(f.Field)}
 	return decode.Slot{}, scratch, &d.err
 }
 
 // wrong is the field error of a value of another type.
 func (d *fieldDecoder) wrong(record []byte, f *Field, v Value, scratch []byte) (decode.Slot, []byte, error) {
-	d.err = decode.Error{Reason: decode.WrongType, Field: f.Name, Offset: int(v.Off), Detail: sqlName(f.Field) + " is expected, found " + article[v.Type]}
+	d.err = decode.Error{Reason: decode.WrongType, Field: f.Name, Offset: int(v.Off), Detail: convert.TypeName(f.Field) + " is expected, found " + article[v.Type]}
 	if v.Type == Number || v.Type == String {
 		d.err.Detail += " " + convert.Quote(v.inner(record))
 	}

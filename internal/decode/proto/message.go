@@ -62,6 +62,11 @@ type field struct {
 	width uint32
 }
 
+// column is the column of the field. All are nullable, because a record may be bad or without a value.
+func (fd *field) column() column.Field {
+	return column.Field{Name: fd.name, Type: fd.typ, Width: fd.width, Nullable: true}
+}
+
 // enum is the names of an enum's numbers.
 type enum struct {
 	// low holds the names of small numbers, "" where there is none, high the others.

@@ -22,8 +22,7 @@ func newMessage(f *Files, md protoreflect.MessageDescriptor) (*Message, error) {
 	m := &Message{name: string(md.FullName()), files: f, root: f.message(md)}
 	m.fields = make([]column.Field, len(m.root.fields))
 	for i := range m.root.fields {
-		fd := &m.root.fields[i]
-		m.fields[i] = column.Field{Name: fd.name, Type: fd.typ, Width: fd.width, Nullable: true}
+		m.fields[i] = m.root.fields[i].column()
 	}
 	if len(m.fields) == 0 {
 		return nil, sqlerr.New(sqlerr.OptionInvalid, "the Protobuf message %q has no fields, so there are no columns", m.name)

@@ -1,7 +1,6 @@
 package proto
 
 import (
-	"math"
 	"strconv"
 	"unicode/utf8"
 
@@ -186,33 +185,11 @@ func (d *decoder) convert(t *target, record []byte, s decode.Slot, scratch []byt
 	}
 	var fault convert.Fault
 	var n int64
+	field := t.reader.column()
 	switch to.Kind {
-	case column.Bool:
-		var b bool
-		if b, fault = convert.Bool(text); b {
-			n = 1
-		}
-	case column.Int32:
-		if n, fault = convert.Int64(text); fault == convert.OK && n != int64(int32(n)) {
-			fault = convert.Overflow
-		}
-	case column.Int64:
-		n, fault = convert.Int64(text)
-	case column.Uint64:
-		var u uint64
-		if u, fault = convert.Uint64(text); fault == convert.OK && t.reader.width == 32 && u > math.MaxUint32 {
-			fault = convert.Overflow
-		}
-		n = int64(u)
 	case column.Float64:
-		var x float64
-		if x, fault = convert.Float64(text); fault == convert.OK && t.reader.width == 32 {
-			var single float32
-			single, fault = convert.Float32(text)
-			x = float64(single)
-		}
-		if fault == convert.OK {
-			return decode.Slot{Kind: decode.Float, Int: int64(math.Float64bits(x))}, scratch[:beg], nil
+		if n, fault = convert.Float(text, &field); fault == convert.OK {
+			return decode.Slot{Kind: decode.Float, Int: n}, scratch[:beg], nil
 		}
 	case column.Text:
 		if from.Kind == column.Bytes && !utf8.Valid(text) {
@@ -232,12 +209,8 @@ func (d *decoder) convert(t *target, record []byte, s decode.Slot, scratch []byt
 		if grown, fault = convert.AppendDecimal(scratch, text, int(to.Precision), int(to.Scale)); fault == convert.OK {
 			return made(grown, len(scratch))
 		}
-	case column.Date:
-		n, fault = convert.Date(text)
-	case column.Timestamp:
-		n, _, fault = convert.Timestamp(text)
 	default:
-		return d.wrongType(t, scratch)
+		n, fault = convert.Int(text, &field, false)
 	}
 	switch fault {
 	case convert.OK:
@@ -258,6 +231,6 @@ func (d *decoder) asItIs(s decode.Slot, scratch []byte, beg int) (decode.Slot, [
 
 func (d *decoder) wrongType(t *target, scratch []byte) (decode.Slot, []byte, error) {
 	d.err = decode.Error{Reason: decode.WrongType, Field: t.reader.name, Offset: -1}
-	d.err.Detail = "written as " + t.source.typ.String() + ", wanted as " + t.reader.typ.String()
+	d.err.Detail = "written as " + convert.TypeName(t.source.column()) + ", wanted as " + convert.TypeName(t.reader.column())
 	return decode.Slot{}, scratch, &d.err
 }

@@ -58,6 +58,11 @@ var advice = map[*Kind]string{
 	NoConnection:        "`SHOW CONNECTIONS` and `SHOW CREDENTIALS` list what you may use.",
 	ConnectionExists:    "Take another name, or `CREATE OR REPLACE`.",
 	KeyNeeded:           "Start the server with `--key-file`, or with MILLRACE_KEY in its environment.",
+	StoreFull:           "Free space on the disk of the data directory, or drop tables; writing goes on by itself then.",
+	StoreCorrupt:        "Look at the disk. A streaming table is read anew by `REFRESH STREAMING TABLE … FULL`, as long as Kafka has the records; `TRUNCATE` empties any other.",
+	StoreLocked:         "Stop the other process, or give this one a `--data-dir` of its own.",
+	StoreFormat:         "Start the version that the message names, or a newer one.",
+	StoreFailed:         "Look at the disk and at the permissions of the data directory.",
 	ScanMemory:          "Read fewer groups or rows at once (a narrower predicate, a LIMIT), or raise `--memory-limit`.",
 	TempSpace:           "Make room on the disk of the data folder, raise `--temp-limit`, or have less to keep: a narrower predicate, fewer columns in ORDER BY and GROUP BY, more `--memory-limit`.",
 

@@ -58,6 +58,12 @@ var (
 
 	BadRecord = kind("BAD_RECORD", 31050, "22000", User, false, "A record cannot be decoded and mode is FAILFAST; the message names topic, partition, offset and reason.")
 
+	StoreFull    = kind("STORE_FULL", 31060, "HY000", External, true, "The disk that tables are stored on is full; what was committed before is safe.")
+	StoreCorrupt = kind("STORE_CORRUPT", 31061, "HY000", External, false, "Stored bytes are not what was written; the message names table, segment and column. Other data can be read.")
+	StoreLocked  = kind("STORE_LOCKED", 31062, "HY000", User, true, "Another process has the data directory open.")
+	StoreFormat  = kind("STORE_FORMAT", 31063, "HY000", User, false, "The data directory was written by a newer version of Millrace.")
+	StoreFailed  = kind("STORE_FAILED", 31064, "HY000", External, true, "Reading or writing the data directory failed; the message gives the cause.")
+
 	ScanMemory = kind("SCAN_MEMORY", 31040, "HY000", User, false, "The statement needs more memory than its budget.")
 	TempSpace  = kind("TEMP_SPACE", 31041, "HY000", External, true, "The statement has outgrown its memory, and its temporary file cannot be written or read; the message says why.")
 )

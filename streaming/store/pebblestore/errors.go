@@ -1,0 +1,38 @@
+package pebblestore
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"millrace/internal/sqlerr"
+	"millrace/streaming/store"
+	"millrace/streaming/store/segment"
+)
+
+// failed is what a caller learns of an error of Pebble's.
+func (s *Store) failed(doing string, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, pebble.ErrClosed):
+		return store.ErrClosed
+	case pebble.IsCorruptionError(err):
+		return sqlerr.New(sqlerr.StoreCorrupt, "%s: a file of the store in '%s' is corrupt: %w", doing, s.dir, err)
+	default:
+		return sqlerr.New(sqlerr.StoreFailed, "%s: the store in '%s' failed: %w", doing, s.dir, err)
+	}
+}
+
+// corruptPart names the part of a table that cannot be read.
+func (s *Store) corruptPart(t *table, blob uint64, part string, err error) error {
+	if !errors.Is(err, segment.ErrCorrupt) && !pebble.IsCorruptionError(err) && !errors.Is(err, pebble.ErrNotFound) {
+		return s.failed(fmt.Sprintf("reading table '%s'", t.id), err)
+	}
+	if errors.Is(err, pebble.ErrNotFound) {
+		err = fmt.Errorf("%w: it is missing", segment.ErrCorrupt)
+	}
+	return sqlerr.New(sqlerr.StoreCorrupt, "table '%s', segment %d, %s in '%s' cannot be read: %w", t.id, blob, part, s.dir, err).
+		WithHint("other segments and tables are not concerned; a streaming table is read anew by REFRESH STREAMING TABLE … FULL")
+}

@@ -1,0 +1,176 @@
+package pebblestore
+
+import (
+	"os"
+	"sync"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"millrace/internal/sqlerr"
+)
+
+// space watches the free space of the disk.
+//
+// Pebble cannot go on after a write that failed. So commits are refused while there is still room for what it has under way, and a
+// write that finds the disk full all the same waits here until there is space, instead of failing: the store is then stalled, commits are refused, and
+// who waits for one gives up waiting.
+type space struct {
+	fs      vfs.FS
+	dir     string
+	reserve uint64
+	closing chan struct{}
+
+	mu      sync.Mutex
+	checked time.Time
+	written uint64 // since checked
+	free    uint64
+	waiting int           // writes that found the disk full
+	stalled chan struct{} // closed while waiting > 0
+}
+
+const (
+	checkEvery = 250 * time.Millisecond
+	checkBytes = 8 << 20
+	tryEvery   = 50 * time.Millisecond
+)
+
+func newSpace(fs vfs.FS, dir string, reserve uint64) *space {
+	return &space{fs: fs, dir: dir, reserve: reserve, closing: make(chan struct{}), stalled: make(chan struct{})}
+}
+
+// admit refuses a commit of about n bytes for which there is no room.
+func (s *space) admit(n int) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.waiting > 0 {
+		return s.full(0)
+	}
+	s.written += uint64(n)
+	if now := time.Now(); s.written > checkBytes || now.Sub(s.checked) > checkEvery {
+		usage, err := s.fs.GetDiskUsage(s.dir)
+		if err != nil {
+			return nil // not known on this file system: the write will tell
+		}
+		s.checked, s.written, s.free = now, uint64(n), usage.AvailBytes
+	}
+	// Twice the size: a commit is written to the log and again when memory is flushed.
+	if s.free < s.reserve+2*s.written {
+		s.checked = time.Time{} // look again next time
+		return s.full(s.free)
+	}
+	return nil
+}
+
+func (s *space) full(free uint64) error {
+	return sqlerr.New(sqlerr.StoreFull, "the disk of the store in '%s' is full: %d MiB are free, the last %d MiB are held back", s.dir, free>>20, s.reserve>>20).
+		WithHint("free some space; writing goes on by itself then")
+}
+
+// stall gives a channel that is closed when a write waits for space.
+func (s *space) stall() <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.stalled
+}
+
+// retry calls write until it does not fail for want of space, or the store is closed.
+func (s *space) retry(write func() error) error {
+	err := write()
+	if !vfs.IsNoSpaceError(err) {
+		return err
+	}
+	s.mu.Lock()
+	if s.waiting++; s.waiting == 1 {
+		close(s.stalled)
+	}
+	s.mu.Unlock()
+	defer func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.waiting--; s.waiting == 0 {
+			s.stalled = make(chan struct{})
+			s.checked = time.Time{}
+		}
+	}()
+	for tick := time.NewTicker(tryEvery); ; {
+		select {
+		case <-s.closing:
+			tick.Stop()
+			return err
+		case <-tick.C:
+		}
+		if err = write(); !vfs.IsNoSpaceError(err) {
+			tick.Stop()
+			return err
+		}
+	}
+}
+
+// patientFS is a file system whose writes wait for space.
+type patientFS struct {
+	vfs.FS
+	space *space
+}
+
+func (f *patientFS) file(open func() (vfs.File, error)) (vfs.File, error) {
+	var file vfs.File
+	err := f.space.retry(func() (err error) {
+		file, err = open()
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &patientFile{file, f.space}, nil
+}
+
+func (f *patientFS) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
+	return f.file(func() (vfs.File, error) { return f.FS.Create(name, c) })
+}
+
+func (f *patientFS) OpenReadWrite(name string, c vfs.DiskWriteCategory, opts ...vfs.OpenOption) (vfs.File, error) {
+	return f.file(func() (vfs.File, error) { return f.FS.OpenReadWrite(name, c, opts...) })
+}
+
+func (f *patientFS) ReuseForWrite(oldname, newname string, c vfs.DiskWriteCategory) (vfs.File, error) {
+	return f.file(func() (vfs.File, error) { return f.FS.ReuseForWrite(oldname, newname, c) })
+}
+
+func (f *patientFS) MkdirAll(dir string, perm os.FileMode) error {
+	return f.space.retry(func() error { return f.FS.MkdirAll(dir, perm) })
+}
+
+func (f *patientFS) Rename(oldname, newname string) error {
+	return f.space.retry(func() error { return f.FS.Rename(oldname, newname) })
+}
+
+func (f *patientFS) Unwrap() vfs.FS { return f.FS }
+
+type patientFile struct {
+	vfs.File
+	space *space
+}
+
+// Write implements io.Writer. What was written before the disk was full is not written again.
+func (f *patientFile) Write(p []byte) (n int, err error) {
+	err = f.space.retry(func() error {
+		k, err := f.File.Write(p[n:])
+		n += max(k, 0)
+		return err
+	})
+	return n, err
+}
+
+func (f *patientFile) WriteAt(p []byte, off int64) (n int, err error) {
+	err = f.space.retry(func() error {
+		k, err := f.File.WriteAt(p[n:], off+int64(n))
+		n += max(k, 0)
+		return err
+	})
+	return n, err
+}
+
+func (f *patientFile) Preallocate(offset, length int64) error {
+	return f.space.retry(func() error { return f.File.Preallocate(offset, length) })
+}

@@ -45,10 +45,11 @@ func (c WidenColumn) change(s *Schema) error {
 		return err
 	}
 	col := &s.Columns[i]
-	if !Widens(col.Type, c.Type) || col.Nullable && !c.Nullable {
+	narrower := c.Width > 0 && (col.Width == 0 || c.Width < col.Width) || col.Fixed && c.Width != col.Width
+	if !Widens(col.Type, c.Type) || narrower || col.Nullable && !c.Nullable {
 		return fmt.Errorf("store: column '%s' cannot become %v in place", c.Name, c.Type)
 	}
-	col.Type, col.Nullable = c.Type, c.Nullable
+	col.Type, col.Width, col.Nullable = c.Type, c.Width, c.Nullable
 	return nil
 }
 

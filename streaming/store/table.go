@@ -94,10 +94,11 @@ type DropColumn struct{ Name string }
 type RenameColumn struct{ From, To string }
 
 // WidenColumn changes a type to one that holds every value of the former as it is stored, and may make the column nullable: int32 to int64, a decimal to more
-// digits before the point, a time or timestamp to more fractional digits, text to bytes. Anything else needs new rows.
+// digits before the point, a time or timestamp to more fractional digits, text to bytes; Width to a larger one or none. Anything else needs new rows.
 type WidenColumn struct {
 	Name     string
 	Type     column.Type
+	Width    uint32
 	Nullable bool
 }
 

@@ -83,7 +83,7 @@ func TestSchemaChanges(t *testing.T) {
 		return column.Field{Name: name, Type: column.Type{Kind: k}, Nullable: true}
 	}
 	s := &Schema{Version: 1, Columns: []Column{{Field: field("a", column.Int32), ID: 1}, {Field: field("b", column.Text), ID: 2}}, Cluster: []string{"b"}}
-	n, err := s.Apply(AddColumn{Column{Field: field("c", column.Text), ID: 3, Default: Text("x")}}, RenameColumn{"b", "d"}, WidenColumn{"a", column.Type{Kind: column.Int64}, true})
+	n, err := s.Apply(AddColumn{Column{Field: field("c", column.Text), ID: 3, Default: Text("x")}}, RenameColumn{"b", "d"}, WidenColumn{"a", column.Type{Kind: column.Int64}, 0, true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,8 +99,8 @@ func TestSchemaChanges(t *testing.T) {
 		"a default of another kind":   AddColumn{Column{Field: field("c", column.Int64), Default: Text("1")}},
 		"no such column":              DropColumn{"x"},
 		"a cluster column is dropped": DropColumn{"b"},
-		"narrower":                    WidenColumn{"b", column.Type{Kind: column.Int64}, true},
-		"NULLs are there":             WidenColumn{"a", column.Type{Kind: column.Int64}, false},
+		"narrower":                    WidenColumn{"b", column.Type{Kind: column.Int64}, 0, true},
+		"NULLs are there":             WidenColumn{"a", column.Type{Kind: column.Int64}, 0, false},
 		"clustered twice":             SetCluster{[]string{"a", "a"}},
 	} {
 		if _, err := s.Apply(c); err == nil {

@@ -18,6 +18,10 @@ func (s *Store) failed(doing string, err error) error {
 		return nil
 	case errors.Is(err, pebble.ErrClosed):
 		return store.ErrClosed
+	case isOurs(err):
+		return err
+	case errors.Is(err, segment.ErrCorrupt):
+		return sqlerr.New(sqlerr.StoreCorrupt, "%s: the store in '%s' is corrupt: %w", doing, s.dir, err)
 	case pebble.IsCorruptionError(err):
 		return sqlerr.New(sqlerr.StoreCorrupt, "%s: a file of the store in '%s' is corrupt: %w", doing, s.dir, err)
 	default:
@@ -35,4 +39,10 @@ func (s *Store) corruptPart(t *table, blob uint64, part string, err error) error
 	}
 	return sqlerr.New(sqlerr.StoreCorrupt, "table '%s', segment %d, %s in '%s' cannot be read: %w", t.id, blob, part, s.dir, err).
 		WithHint("other segments and tables are not concerned; a streaming table is read anew by REFRESH STREAMING TABLE … FULL")
+}
+
+// isOurs reports whether err is for the user as it is.
+func isOurs(err error) bool {
+	_, ok := sqlerr.As(err)
+	return ok
 }

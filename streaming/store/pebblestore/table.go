@@ -27,6 +27,9 @@ type table struct {
 type family struct {
 	number uint64 // of the owner
 
+	// maintain is held while segments are merged or expire: one at a time. It is taken before mu.
+	maintain sync.Mutex
+
 	mu sync.Mutex
 	// gone: the table was dropped. Who finds it so has looked it up before.
 	gone bool
@@ -58,13 +61,15 @@ type columnRecord struct {
 	Precision uint8       `json:"precision,omitempty"`
 	Scale     uint8       `json:"scale,omitempty"`
 	Nullable  bool        `json:"nullable,omitempty"`
+	Width     uint32      `json:"width,omitempty"`
+	Fixed     bool        `json:"fixed,omitempty"`
 	Default   []byte      `json:"default,omitempty"`
 }
 
 func (t *table) encode() []byte {
 	r := tableRecord{ID: t.id, Owner: t.owner, Version: t.schema.Version, NextColumn: t.nextColumn, Cluster: t.schema.Cluster, Durability: t.schema.Durability}
 	for _, c := range t.schema.Columns {
-		col := columnRecord{ID: c.ID, Name: c.Name, Kind: c.Type.Kind, Precision: c.Type.Precision, Scale: c.Type.Scale, Nullable: c.Nullable}
+		col := columnRecord{ID: c.ID, Name: c.Name, Kind: c.Type.Kind, Precision: c.Type.Precision, Scale: c.Type.Scale, Nullable: c.Nullable, Width: c.Width, Fixed: c.Fixed}
 		if !c.Default.IsNull() {
 			col.Default = c.Default.AppendBinary(nil)
 		}
@@ -85,7 +90,9 @@ func decodeTable(number uint64, b []byte) (*table, error) {
 	t := &table{number: number, id: r.ID, owner: r.Owner, nextColumn: r.NextColumn, grown: &growth{}}
 	t.schema = &store.Schema{Version: r.Version, Cluster: r.Cluster, Durability: r.Durability}
 	for _, c := range r.Columns {
-		col := store.Column{ID: c.ID, Field: column.Field{Name: c.Name, Type: column.Type{Kind: c.Kind, Precision: c.Precision, Scale: c.Scale}, Nullable: c.Nullable}}
+		col := store.Column{ID: c.ID, Field: column.Field{
+			Name: c.Name, Type: column.Type{Kind: c.Kind, Precision: c.Precision, Scale: c.Scale}, Nullable: c.Nullable, Width: c.Width, Fixed: c.Fixed,
+		}}
 		if c.Default != nil {
 			v, _, ok := store.DecodeValue(c.Default)
 			if !ok {

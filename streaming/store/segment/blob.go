@@ -27,7 +27,7 @@ import (
 )
 
 // ErrCorrupt is the cause of every error about bytes that are not what was written.
-var ErrCorrupt = errors.New("corrupt column")
+var ErrCorrupt = errors.New("corrupt")
 
 func corrupt(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrCorrupt, fmt.Sprintf(format, args...))

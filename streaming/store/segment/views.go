@@ -111,8 +111,7 @@ func (e *Encoder) bounds(v *column.Vector, rows Rows, s *store.ColumnStats) {
 	}
 	if k != column.Decimal {
 		lo = lo[:min(len(lo), boundBytes)]
-		if hi = above(hi); hi == nil {
-			s.Bounded = false
+		if hi, s.Bounded = above(hi); !s.Bounded {
 			return
 		}
 	}
@@ -123,19 +122,19 @@ func lessDecimal(a, b []byte) bool {
 	return store.CompareDecimals(unsafe.String(unsafe.SliceData(a), len(a)), unsafe.String(unsafe.SliceData(b), len(b))) < 0
 }
 
-// above gives a short text that is not less than x: x itself, or its beginning with the last byte that can be raised. nil when there is none.
-func above(x []byte) []byte {
+// above gives a short text that is not less than x: x itself, or its beginning with the last byte that can be raised; ok is false when there is none.
+func above(x []byte) (bound []byte, ok bool) {
 	if len(x) <= boundBytes {
-		return x
+		return x, true
 	}
 	x = bytes.Clone(x[:boundBytes])
 	for i := len(x) - 1; i >= 0; i-- {
 		if x[i] < 0xff {
 			x[i]++
-			return x[:i+1]
+			return x[:i+1], true
 		}
 	}
-	return nil
+	return nil, false
 }
 
 // dictionary finds the distinct values of a column: open addressing with linear probing.

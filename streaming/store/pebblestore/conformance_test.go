@@ -1,0 +1,21 @@
+package pebblestore
+
+import (
+	"testing"
+
+	"millrace/streaming/store"
+	"millrace/streaming/store/storetest"
+)
+
+var backend = storetest.Backend{
+	Open: func(name string) (store.Store, error) { return Open(name, Options{Failpoint: storetest.Failpoint}) },
+	Name: func(t testing.TB) string { return t.TempDir() },
+}
+
+func TestMain(m *testing.M) { storetest.Main(m, backend) }
+
+func TestConformance(t *testing.T) { storetest.Run(t, backend) }
+
+func TestCrashesLoseAndDoubleNothing(t *testing.T) {
+	storetest.Crash(t, backend, "commit.encoded", "commit.checked", "commit.applied", "merge.read", "merge.encoded", "merge.applied", "expire.applied")
+}

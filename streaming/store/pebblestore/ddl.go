@@ -1,0 +1,248 @@
+package pebblestore
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"millrace/streaming/store"
+)
+
+// publish applies a batch and makes tables the list that belongs to it: no snapshot sees one without the other.
+func (s *Store) publish(b *pebble.Batch, tables map[store.TableID]*table) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := b.Commit(pebble.Sync); err != nil {
+		return err
+	}
+	s.tables = tables
+	return nil
+}
+
+// list is the present list of tables. It must not be changed.
+func (s *Store) list() map[store.TableID]*table {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.tables
+}
+
+// CreateTable implements store.Store.
+func (s *Store) CreateTable(ctx context.Context, specs ...store.TableSpec) error {
+	if err := s.enter(ctx); err != nil {
+		return err
+	}
+	defer s.leave()
+	s.ddl.Lock()
+	defer s.ddl.Unlock()
+	tables := maps.Clone(s.list())
+	b := s.db.NewBatch()
+	defer b.Close()
+	first, err := s.numbers.take(s.db, len(specs))
+	if err != nil {
+		return s.failed("creating a table", err)
+	}
+	for i, spec := range specs {
+		if spec.ID == "" || len(spec.ID) > 512 {
+			return fmt.Errorf("store: a table's ID has 1 to 512 bytes, not %d", len(spec.ID))
+		}
+		if tables[spec.ID] != nil {
+			return fmt.Errorf("%w: %s", store.ErrTableExists, spec.ID)
+		}
+		t := &table{number: first + uint64(i), id: spec.ID, owner: spec.Owner, grown: &growth{}}
+		t.schema = &store.Schema{Version: 1, Columns: t.withColumns(spec.Columns), Cluster: slices.Clone(spec.Cluster), Durability: spec.Durability}
+		if err := t.schema.Check(); err != nil {
+			return err
+		}
+		tables[t.id] = t
+		if err := b.Set(key(keyTable, t.number), t.encode(), nil); err != nil {
+			return s.failed("creating a table", err)
+		}
+	}
+	for _, spec := range specs {
+		t := tables[spec.ID]
+		if t.owner == "" {
+			t.family = &family{number: t.number, events: -1}
+		}
+	}
+	for _, spec := range specs {
+		t := tables[spec.ID]
+		if t.owner == "" {
+			continue
+		}
+		o := tables[t.owner]
+		if o == nil {
+			return fmt.Errorf("%w: %s, the owner of %s", store.ErrNoTable, t.owner, t.id)
+		}
+		if o.owner != "" {
+			return fmt.Errorf("store: table %s cannot be owned by %s, which is owned itself", t.id, o.id)
+		}
+		t.family = o.family
+	}
+	return s.failed("creating a table", s.publish(b, tables))
+}
+
+// AlterTable implements store.Store.
+func (s *Store) AlterTable(ctx context.Context, id store.TableID, from int64, changes ...store.SchemaChange) (*store.Schema, error) {
+	if err := s.enter(ctx); err != nil {
+		return nil, err
+	}
+	defer s.leave()
+	s.ddl.Lock()
+	defer s.ddl.Unlock()
+	old, err := s.lookup(id)
+	if err != nil {
+		return nil, err
+	}
+	if old.schema.Version != from {
+		return nil, fmt.Errorf("%w: %s has version %d, not %d", store.ErrSchemaChanged, id, old.schema.Version, from)
+	}
+	t := *old
+	changes = slices.Clone(changes)
+	for i, c := range changes {
+		if add, ok := c.(store.AddColumn); ok {
+			add.Column = t.withColumns([]store.Column{add.Column})[0]
+			changes[i] = add
+		}
+	}
+	if t.schema, err = old.schema.Apply(changes...); err != nil {
+		return nil, err
+	}
+	f := t.family
+	f.mu.Lock() // a commit that has checked the version must be applied before it changes
+	defer f.mu.Unlock()
+	b := s.db.NewBatch()
+	defer b.Close()
+	if err := b.Set(key(keyTable, t.number), t.encode(), nil); err != nil {
+		return nil, s.failed("changing a table", err)
+	}
+	tables := maps.Clone(s.list())
+	tables[id] = &t
+	if err := s.publish(b, tables); err != nil {
+		return nil, s.failed("changing a table", err)
+	}
+	return t.schema, nil
+}
+
+// members lists a table and those that it owns.
+func members(tables map[store.TableID]*table, t *table) []*table {
+	list := []*table{t}
+	for _, o := range tables {
+		if o.owner == t.id {
+			list = append(list, o)
+		}
+	}
+	return list
+}
+
+func clearAll(b *pebble.Batch, t *table, sorts []byte) error {
+	for _, sort := range sorts {
+		lower, upper := within(sort, t.number)
+		if err := b.DeleteRange(lower, upper, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// DropTable implements store.Store.
+func (s *Store) DropTable(ctx context.Context, id store.TableID) error {
+	if err := s.enter(ctx); err != nil {
+		return err
+	}
+	defer s.leave()
+	s.ddl.Lock()
+	defer s.ddl.Unlock()
+	t, err := s.lookup(id)
+	if err != nil {
+		return err
+	}
+	f := t.family
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	tables := maps.Clone(s.list())
+	b := s.db.NewBatch()
+	defer b.Close()
+	for _, m := range members(tables, t) {
+		if err := clearAll(b, m, ofTable); err != nil {
+			return s.failed("dropping a table", err)
+		}
+		delete(tables, m.id)
+	}
+	if err := s.publish(b, tables); err != nil {
+		return s.failed("dropping a table", err)
+	}
+	if t.owner == "" {
+		f.gone = true
+	}
+	s.options.Failpoint("drop.applied")
+	return nil
+}
+
+// TruncateTable implements store.Store.
+func (s *Store) TruncateTable(ctx context.Context, id store.TableID) error {
+	if err := s.enter(ctx); err != nil {
+		return err
+	}
+	defer s.leave()
+	s.ddl.Lock()
+	defer s.ddl.Unlock()
+	t, err := s.lookup(id)
+	if err != nil {
+		return err
+	}
+	f := t.family
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	b := s.db.NewBatch()
+	defer b.Close()
+	for _, m := range members(s.list(), t) {
+		if err := clearAll(b, m, ofRows); err != nil {
+			return s.failed("truncating a table", err)
+		}
+	}
+	// An owned table has no positions: emptying it alone concerns no writer.
+	if t.owner == "" {
+		if err := b.Set(key(keyLease, f.number), encodeLease(f.epoch, 0, 0), nil); err != nil {
+			return s.failed("truncating a table", err)
+		}
+	}
+	if err := b.Commit(pebble.Sync); err != nil {
+		return s.failed("truncating a table", err)
+	}
+	if t.owner == "" {
+		f.holder, f.committed, f.count = "", 0, 0
+	}
+	s.options.Failpoint("truncate.applied")
+	return nil
+}
+
+// Schema implements store.Store.
+func (s *Store) Schema(ctx context.Context, id store.TableID) (*store.Schema, error) {
+	if err := s.enter(ctx); err != nil {
+		return nil, err
+	}
+	defer s.leave()
+	t, err := s.lookup(id)
+	if err != nil {
+		return nil, err
+	}
+	return t.schema, nil
+}
+
+// Tables implements store.Store.
+func (s *Store) Tables(ctx context.Context) ([]store.TableInfo, error) {
+	if err := s.enter(ctx); err != nil {
+		return nil, err
+	}
+	defer s.leave()
+	var list []store.TableInfo
+	for _, t := range s.list() {
+		list = append(list, store.TableInfo{ID: t.id, Owner: t.owner, Schema: t.schema})
+	}
+	slices.SortFunc(list, func(a, b store.TableInfo) int { return cmp.Compare(a.ID, b.ID) })
+	return list, nil
+}

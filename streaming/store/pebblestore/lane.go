@@ -1,0 +1,146 @@
+package pebblestore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"millrace/internal/column"
+	"millrace/internal/scan"
+	"millrace/streaming/store/segment"
+)
+
+// windowRows is the number of rows in a batch: a multiple of 64, so that bitmaps can be cut, and small enough that what operators make of it stays in the
+// processor's cache.
+const windowRows = 4096
+
+// lane reads splits and pushes windows of their segments, without copying values: vectors of a batch are parts of decoded columns.
+type lane struct {
+	source  *source
+	sink    scan.Sink
+	batch   column.Batch
+	whole   []*column.Vector  // of the segment at hand, by column
+	reused  []*segment.Column // memory of columns that are not cached
+	missing []*column.Vector  // what columns read as that a segment lacks
+	scratch segment.Scratch
+	key     []byte
+}
+
+func newLane(s *source, sink scan.Sink) *lane {
+	n := len(s.columns)
+	return &lane{
+		source: s, sink: sink, batch: column.Batch{Cols: make([]column.Vector, n)},
+		whole: make([]*column.Vector, n), reused: make([]*segment.Column, n), missing: make([]*column.Vector, n),
+	}
+}
+
+func (l *lane) run(ctx context.Context) error {
+	s := l.source
+	for {
+		n := int(s.next.Add(1)) - 1
+		if n >= len(s.pieces) {
+			return l.sink.Finish(ctx)
+		}
+		for i := range s.pieces[n] {
+			if err := l.piece(ctx, &s.pieces[n][i]); err != nil {
+				return err
+			}
+		}
+		s.splitsDone.Add(1)
+	}
+}
+
+func (l *lane) piece(ctx context.Context, p *piece) error {
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
+	s := l.source
+	s.read.Add(1)
+	for i := range s.columns {
+		if err := l.load(p, i); err != nil {
+			return err
+		}
+	}
+	for from := 0; from < p.rows; from += windowRows {
+		if err := context.Cause(ctx); err != nil {
+			return err
+		}
+		n := min(windowRows, p.rows-from)
+		for i, v := range l.whole {
+			if p.there[i] {
+				l.batch.Cols[i] = window(v, from, n)
+			} else {
+				l.batch.Cols[i] = window(v, 0, n)
+			}
+		}
+		l.batch.N, l.batch.Sel = n, nil
+		if err := l.sink.Push(ctx, &l.batch); err != nil {
+			return err
+		}
+		s.delivered.Add(int64(n))
+		s.rowsDone.Add(int64(n))
+	}
+	return nil
+}
+
+// window is n rows of v from one on, a multiple of 64.
+func window(v *column.Vector, from, n int) column.Vector {
+	w := column.Vector{Type: v.Type, Data: v.Data}
+	if v.Valid != nil {
+		w.Valid = v.Valid[from>>6 : (from+n+63)>>6]
+	}
+	switch k := v.Type.Kind; {
+	case k.IsView():
+		w.Beg, w.End = v.Beg[from:from+n], v.End[from:from+n]
+	case k == column.Float64:
+		w.Float = v.Float[from : from+n]
+	default:
+		w.Int = v.Int[from : from+n]
+	}
+	return w
+}
+
+// load makes a column of a segment ready in l.whole.
+func (l *lane) load(p *piece, i int) error {
+	s := l.source
+	c := &s.columns[i]
+	if !p.there[i] {
+		if l.missing[i] == nil {
+			l.missing[i] = constant(c.Type, c.Default, windowRows)
+		}
+		l.whole[i] = l.missing[i]
+		return nil
+	}
+	db := s.snap.store
+	k := cacheKey{s.table.number, p.blob, c.ID, false}
+	if x := db.cache.get(k); x != nil {
+		l.whole[i] = &x.column.Vector
+		if x.column.Vector.Type != c.Type { // widened since
+			v := x.column.Vector
+			v.Type = c.Type
+			l.whole[i] = &v
+		}
+		return nil
+	}
+	col := l.reused[i]
+	if col == nil || s.admit {
+		col = new(segment.Column)
+	}
+	l.key = appendKey(l.key[:0], keyColumn, s.table.number, p.blob, uint64(c.ID))
+	blob, closer, err := s.snap.db.Get(l.key)
+	if err == nil {
+		s.bytes.Add(int64(len(blob)))
+		err = errors.Join(col.Decode(blob, c.Type, p.rows, &l.scratch), closer.Close())
+	}
+	if err != nil {
+		return db.corruptPart(s.table, p.blob, fmt.Sprintf("column '%s'", c.Name), err)
+	}
+	s.decoded.Add(col.Bytes())
+	if s.admit {
+		db.cache.put(&cached{key: k, column: col, bytes: col.Bytes()})
+	} else {
+		l.reused[i] = col
+	}
+	l.whole[i] = &col.Vector
+	return nil
+}

@@ -226,7 +226,7 @@ func (b *binder) reading() error {
 	a.Spec.MaxRecordsPerPartition = b.Int("maxRecordsPerPartition")
 	a.Readers = int(b.Int("readers"))
 	var err error
-	if a.Format, err = bindFormat(b.Values); err != nil {
+	if a.Format, err = bindFormat(b.Values, b.env); err != nil {
 		return err
 	}
 	if b.Has("timestampSkew") {

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"millrace/internal/decode"
+	"millrace/internal/kafka"
 	"millrace/internal/option"
 	"millrace/internal/sqlerr"
 )
@@ -14,7 +15,9 @@ type Format struct {
 	Value, Key string
 	// Schema is the text of the argument, in the language of the format.
 	Schema string
-	Mode   decode.Mode
+	// Message is the Protobuf message, empty for the first; Descriptors is the content of the file of descriptors.
+	Message, Descriptors string
+	Mode                 decode.Mode
 	// SkipTombstones leaves out records without a value.
 	SkipTombstones bool
 	// Payload adds the column payload of Managed I/O, which spells the format data_format; Headers shows the headers in SELECT *.
@@ -49,7 +52,7 @@ func Decodes(name string) bool {
 }
 
 // bindFormat binds the arguments that say how records are decoded.
-func bindFormat(v *option.Values) (Format, error) {
+func bindFormat(v *option.Values, env ArgsEnv) (Format, error) {
 	f := Format{Value: v.String("format"), Key: v.String("keyFormat"), Schema: v.String("schema"), SkipTombstones: v.String("tombstones") == "skip", Headers: v.Bool("includeHeaders")}
 	f.Payload = v.Has("format") && strings.HasPrefix(strings.ToLower(v.As("format")), "data")
 	switch v.String("mode") {
@@ -62,7 +65,32 @@ func bindFormat(v *option.Values) (Format, error) {
 		return f, sqlerr.New(sqlerr.OptionConflict, "'%s' is given, but '%s' is '%s', which has no schema", v.As("schema"), v.As("format"), f.Value).
 			WithHint("formats with a schema are json, avro, proto and csv")
 	}
+	if err := f.protobuf(v, env); err != nil {
+		return f, err
+	}
 	return f, nil
+}
+
+// protobuf binds the arguments that only Protobuf has.
+func (f *Format) protobuf(v *option.Values, env ArgsEnv) error {
+	for _, name := range []string{"messageName", "descFilePath"} {
+		if v.Has(name) && f.Value != "proto" {
+			return sqlerr.New(sqlerr.OptionConflict, "'%s' is given, but '%s' is '%s'", v.As(name), v.As("format"), f.Value).WithHint("it is for format => 'proto'")
+		}
+	}
+	f.Message = strings.TrimPrefix(v.String("messageName"), ".")
+	if !v.Has("descFilePath") {
+		return nil
+	}
+	if v.Has("schema") {
+		return sqlerr.New(sqlerr.OptionConflict, "'%s' and '%s' exclude each other", v.As("schema"), v.As("descFilePath")).WithHint("keep one of them")
+	}
+	if !v.Has("messageName") {
+		return sqlerr.New(sqlerr.OptionMissing, "'%s' needs 'messageName': a set of descriptors holds many messages", v.As("descFilePath")).WithHint("for example messageName => 'shop.Order'")
+	}
+	var err error
+	f.Descriptors, err = kafka.ReadFile(env.FilesDir, v.As("descFilePath"), v.String("descFilePath"), "start the server with --files-dir, or give the text of the .proto file as 'schema'")
+	return err
 }
 
 // takesSchema reports whether the argument schema means something to a format.

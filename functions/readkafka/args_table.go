@@ -143,8 +143,8 @@ func formatArguments() []option.Option {
 		{Name: "errorHandling", Type: option.Scalar, Batch: option.Later, Stream: option.Later, Doc: "Where bad records go."},
 		{Name: "tombstones", Type: option.Enum, Words: []string{"keep", "skip"}, Default: "keep",
 			Doc: "Whether records without a value are rows, with NULL fields, or left out.", Example: "'skip'"},
-		{Name: "schemaEvolution", Type: option.Enum, Words: []string{"none", "add_columns", "restart"}, Default: "none", Batch: option.Later, Stream: option.Later,
-			Doc: "What a streaming table does when the schema gains fields.", Example: "'none'"},
+		{Name: "schemaEvolution", Type: option.Enum, Words: []string{"none", "add_columns", "restart"}, Default: "none", Batch: option.Ignored, Reason: "a read has the columns of the schema at its start",
+			Doc: "What a streaming table does when the schema in the registry gains fields.", Example: "'none'"},
 		{Name: "schemaRegistryUrl", Aliases: []string{"schemaRegistryAddress", "confluentSchemaRegistryUrl"}, Type: option.String, Batch: option.Later, Stream: option.Later,
 			Doc: "The schema registry.", Example: "'http://registry:8081'"},
 		{Name: "schemaRegistrySubject", Aliases: []string{"confluentSchemaRegistrySubject"}, Type: option.String, Batch: option.Later, Stream: option.Later,
@@ -152,8 +152,9 @@ func formatArguments() []option.Option {
 		{Name: "schemaRegistryVersion", Type: option.Scalar, Batch: option.Later, Stream: option.Later, Doc: "The version of the subject.", Example: "'latest'"},
 		{Name: "schemaRegistryAuth*", Type: option.Scalar, Secret: true, Batch: option.Later, Stream: option.Later, Doc: "How to log in to the schema registry."},
 		{Name: "keySubject", Type: option.String, Batch: option.Later, Stream: option.Later, Doc: "The subject of keys.", Example: "'orders-key'"},
-		{Name: "messageName", Type: option.String, Batch: option.Later, Stream: option.Later, Doc: "The Protobuf message of values.", Example: "'shop.Order'"},
-		{Name: "descFilePath", Aliases: []string{"fileDescriptorPath"}, Type: option.String, Batch: option.Later, Stream: option.Later,
-			Doc: "A Protobuf descriptor set below --files-dir.", Example: "'orders.desc'"},
+		{Name: "messageName", Type: option.String, DefaultNote: "the first message of `schema`",
+			Doc: "The Protobuf message that values are, with its package.", Example: "'shop.Order'"},
+		{Name: "descFilePath", Aliases: []string{"fileDescriptorPath"}, Type: option.String,
+			Doc: "A file below --files-dir with the Protobuf descriptors of values: what protoc --include_imports --descriptor_set_out writes.", Example: "'orders.desc'"},
 	}
 }

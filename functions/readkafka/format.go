@@ -8,8 +8,10 @@ import (
 	"github.com/dolthub/go-mysql-server/sql/types"
 
 	"millrace/internal/decode"
+	"millrace/internal/decode/avro"
 	"millrace/internal/decode/ddl"
 	"millrace/internal/decode/json"
+	"millrace/internal/decode/proto"
 	"millrace/internal/ops"
 	"millrace/internal/scan"
 	"millrace/internal/sqlerr"
@@ -66,6 +68,10 @@ func (n *Node) schemaOf(ctx *sql.Context, format string, of part) (decode.Schema
 		return nil, nil
 	case "json":
 		return n.jsonSchema(of)
+	case "avro":
+		return n.avroSchema(of)
+	case "proto":
+		return n.protoSchema(of)
 	}
 	argument := "format"
 	if of == partKey {
@@ -84,6 +90,80 @@ func (n *Node) jsonSchema(of part) (decode.Schema, error) {
 		return nil, wrongSchema(err)
 	}
 	return json.NewSchema(jsonFields(columns)), nil
+}
+
+// needsSchema is the error for a format that cannot do without a schema.
+func needsSchema(format string, of part) error {
+	if of == partKey {
+		return sqlerr.New(sqlerr.OptionMissing, "'keyFormat' => '%s' needs a schema registry", format).WithHint("give 'schemaRegistryUrl'; 'schema' is for values")
+	}
+	return sqlerr.New(sqlerr.OptionMissing, "'format' => '%s' needs a schema", format).WithHint("give 'schema', or 'schemaRegistryUrl' for records that were written with a schema registry")
+}
+
+// avroSchema is the schema of records in Avro that begin with nothing but themselves.
+func (n *Node) avroSchema(of part) (decode.Schema, error) {
+	if of == partKey || n.format.Schema == "" {
+		return nil, needsSchema("avro", of)
+	}
+	s, err := avro.Parse(n.format.Schema)
+	if err != nil {
+		return nil, wrongText(err, "write an Avro schema in JSON, such as '{\"type\":\"record\",\"name\":\"Order\",\"fields\":[{\"name\":\"id\",\"type\":\"long\"}]}'")
+	}
+	return s, nil
+}
+
+// protoSchema is the message that values are, by text or descriptors.
+func (n *Node) protoSchema(of part) (decode.Schema, error) {
+	f := &n.format
+	if of == partKey || f.Schema == "" && f.Descriptors == "" {
+		return nil, needsSchema("proto", of)
+	}
+	var files *proto.Files
+	var err error
+	if f.Descriptors != "" {
+		if files, err = proto.ParseDescriptorSet([]byte(f.Descriptors)); err != nil {
+			return nil, sqlerr.New(sqlerr.OptionInvalid, "'descFilePath' names a file that cannot be used: %s", mainLine(err)).WithHint("write it with protoc --include_imports --descriptor_set_out=orders.desc orders.proto")
+		}
+	} else if files, err = proto.ParseText(f.Schema, nil); err != nil {
+		return nil, wrongText(err, "write the text of a .proto file, such as 'syntax = \"proto3\"; message Order { int64 id = 1; }'")
+	}
+	return protoMessage(files, f.Message)
+}
+
+// protoMessage finds a message by name, the first one without a name.
+func protoMessage(files *proto.Files, name string) (decode.Schema, error) {
+	var m *proto.Message
+	var err error
+	if name == "" {
+		m, err = files.MessageByIndex([]int{0})
+	} else {
+		m, err = files.Message(name)
+	}
+	if err != nil {
+		return nil, sqlerr.New(sqlerr.OptionInvalid, "'messageName' is wrong: %s", mainLine(err))
+	}
+	return m, nil
+}
+
+// mainLine is the text of an error without its hint.
+func mainLine(err error) string {
+	if e, ok := sqlerr.As(err); ok {
+		return e.Msg
+	}
+	return err.Error()
+}
+
+// wrongText is the error for an argument schema in a language that has errors of its own; hint is for those without one.
+func wrongText(err error, hint string) error {
+	e := sqlerr.New(sqlerr.OptionInvalid, "'schema' is wrong: %w", err).WithHint("%s", hint)
+	if inner, ok := sqlerr.As(err); ok {
+		e = sqlerr.New(sqlerr.OptionInvalid, "'schema' is wrong: %s", inner.Msg).WithCause(err)
+		e.Detail, e.Hint = inner.Detail, inner.Hint
+		if e.Hint == "" {
+			e.Hint = hint
+		}
+	}
+	return e
 }
 
 // jsonFields are columns in JSON records.

@@ -192,6 +192,27 @@ func TestJSONWithoutSchema(t *testing.T) {
 		`{"a":{"b":[1,2.50]}}|false|NULL`, "null|false|NULL", "NULL|true|NULL", "NULL|true|value: truncated at byte 1", `"x"|false|NULL`)
 }
 
+const orderAvro = `{"type":"record","name":"Order","fields":[{"name":"id","type":"long"},{"name":"name","type":["null","string"],"default":null},{"name":"tags","type":{"type":"array","items":"string"}}]}`
+
+func TestAvroWithSchema(t *testing.T) {
+	s := newSession(t, newTopic(t, values("\x02\x02\x06Ann\x04\x02x\x02y\x00", "\x04\x00\x00", nil, "\x04\x00", "\x06\x02\x02\xff\x00", "")...))
+	args := ", 'format', 'avro', 'schema', '" + orderAvro + "'"
+	expectRows(t, s.both("SELECT id, name, tags, _error FROM %s", args),
+		`1|Ann|["x","y"]|NULL`, "2|NULL|[]|NULL", "NULL|NULL|NULL|NULL", "NULL|NULL|NULL|value: truncated at byte 2", "3|NULL|[]|value: 'name': invalid UTF-8 at byte 2", "NULL|NULL|NULL|value: empty at byte 0")
+	expectRows(t, s.both("SELECT SUM(id), COUNT(name) FROM %s WHERE id < 3", args+", 'mode', 'DROPMALFORMED'"), "3|1")
+}
+
+const orderProto = `syntax = "proto3"; package shop; message Order { int64 id = 1; optional string name = 2; repeated int32 n = 3; uint64 big = 4; float f = 5; } message Other { bool b = 1; }`
+
+func TestProtoWithSchema(t *testing.T) {
+	s := newSession(t, newTopic(t, values("\x08\x01\x12\x03Ann\x1a\x02\x01\x02\x20\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01\x2d\xcd\xcc\x8c\x3f", "", nil, "\x08", "\x12\x01\xff")...))
+	args := ", 'format', 'proto', 'schema', '" + orderProto + "'"
+	expectRows(t, s.both("SELECT id, name, n, big, f, _error FROM %s", args),
+		`1|Ann|[1,2]|18446744073709551615|1.1|NULL`, "0|NULL|[]|0|0|NULL", "NULL|NULL|NULL|NULL|NULL|NULL", "NULL|NULL|NULL|NULL|NULL|value: truncated at byte 1", "NULL|NULL|NULL|NULL|NULL|value: invalid UTF-8 at byte 2")
+	expectRows(t, s.both("SELECT COUNT(*), SUM(id) FROM %s WHERE big > 18446744073709551614", args), "1|1")
+	expectRows(t, s.both("SELECT b FROM %s LIMIT 1", args+", 'messageName', 'shop.Other'"), "true")
+}
+
 func TestColumnsOfDecodedCalls(t *testing.T) {
 	s := newSession(t, newTopic(t, kgo.Record{Key: []byte(`{"k":1}`), Value: []byte(`{"id":1}`)}))
 	names := func(args string) string {
@@ -226,12 +247,20 @@ func TestColumnsOfDecodedCalls(t *testing.T) {
 func TestErrorsOfFormats(t *testing.T) {
 	s := newSession(t, newTopic(t))
 	for args, want := range map[string]string{
-		", 'format', 'jason'":                       "'format'",
-		", 'schema', 'id BIGINT'":                   "'schema' is given, but 'format' is 'raw', which has no schema",
-		", 'format', 'json', 'schema', 'id BIGNIT'": "'schema' is wrong at character 4: 'BIGNIT' is not a type",
-		", 'format', 'json', 'schema', ''":          "'schema'",
-		", 'format', 'json', 'mode', 'LENIENT'":     "'mode'",
-		", 'format', 'json', 'tombstones', 'drop'":  "'tombstones'",
+		", 'format', 'jason'":                                                      "'format'",
+		", 'schema', 'id BIGINT'":                                                  "'schema' is given, but 'format' is 'raw', which has no schema",
+		", 'format', 'json', 'schema', 'id BIGNIT'":                                "'schema' is wrong at character 4: 'BIGNIT' is not a type",
+		", 'format', 'json', 'schema', ''":                                         "'schema'",
+		", 'format', 'json', 'mode', 'LENIENT'":                                    "'mode'",
+		", 'format', 'avro'":                                                       "'format' => 'avro' needs a schema",
+		", 'keyFormat', 'proto'":                                                   "'keyFormat' => 'proto' needs a schema registry",
+		", 'format', 'avro', 'schema', '{'":                                        "'schema' is wrong",
+		", 'format', 'proto', 'schema', 'message'":                                 "'schema' is wrong",
+		", 'format', 'proto', 'schema', '" + orderProto + "', 'messageName', 'No'": "'messageName' is wrong",
+		", 'format', 'json', 'messageName', 'No'":                                  "'messageName' is given, but 'format' is 'json'",
+		", 'format', 'proto', 'descFilePath', 'x'":                                 "'descFilePath' needs 'messageName'",
+		", 'format', 'proto', 'descFilePath', 'x', 'messageName', 'shop.Order'":    "'descFilePath' names a file, and this server lets SQL name none",
+		", 'format', 'json', 'tombstones', 'drop'":                                 "'tombstones'",
 	} {
 		_, err := s.query("SELECT * FROM " + s.call("'subscribe', 't'"+args))
 		if err == nil || !strings.Contains(err.Error(), want) {

@@ -106,7 +106,7 @@ func (n *Node) decide(ctx *sql.Context, before *Node) error {
 	if err != nil {
 		return err
 	}
-	f, err := bindFormat(values)
+	f, err := bindFormat(values, n.env.In(ctx))
 	if err != nil {
 		return err
 	}

@@ -243,15 +243,19 @@ func (p *propertyParser) file(name string) (string, error) { return p.fileAt(nam
 
 // fileAt reads the file that the property names in a part of its value.
 func (p *propertyParser) fileAt(name, path string) (string, error) {
-	as := p.As(name)
-	if p.files == "" {
-		return "", sqlerr.New(sqlerr.OptionForbidden, "'%s' names a file, and this server lets SQL name none", as).
-			WithHint("start the server with --files-dir, or give the content itself: ssl.truststore.certificates, ssl.keystore.certificate.chain, ssl.keystore.key")
+	return ReadFile(p.files, p.As(name), path, "start the server with --files-dir, or give the content itself: ssl.truststore.certificates, ssl.keystore.certificate.chain, ssl.keystore.key")
+}
+
+// ReadFile reads a file that SQL names, which must lie below dir; an empty dir allows none, and hint then says what else the user can do. as is the option that names
+// it.
+func ReadFile(dir, as, path, hint string) (string, error) {
+	if dir == "" {
+		return "", sqlerr.New(sqlerr.OptionForbidden, "'%s' names a file, and this server lets SQL name none", as).WithHint("%s", hint)
 	}
 	outside := sqlerr.New(sqlerr.OptionForbidden, "'%s' is '%s', which is not below the server's --files-dir", as, option.Show(path))
 	local := filepath.Clean(path)
 	if filepath.IsAbs(local) {
-		base, err := filepath.Abs(p.files)
+		base, err := filepath.Abs(dir)
 		if err != nil {
 			return "", outside.WithCause(err)
 		}
@@ -262,7 +266,7 @@ func (p *propertyParser) fileAt(name, path string) (string, error) {
 	if !filepath.IsLocal(local) {
 		return "", outside
 	}
-	content, err := readBelow(p.files, local)
+	content, err := readBelow(dir, local)
 	if err != nil {
 		return "", sqlerr.New(sqlerr.OptionInvalid, "'%s' is '%s', which cannot be read below the server's --files-dir: %v", as, option.Show(path), cause(err)).WithCause(err)
 	}

@@ -92,6 +92,10 @@ func (p *plan) of(ctx context.Context, prefix []byte, id uint32, index []byte) (
 		var err error
 		if k.plan, err = p.writers.Compile(ctx, id, index, p.wanted); err != nil {
 			k.plan = nil
+			// Ids come from records: what is kept must not grow with those that mean nothing.
+			p.mu.Lock()
+			delete(p.known, string(prefix))
+			p.mu.Unlock()
 			return nil, err
 		}
 	}

@@ -64,6 +64,13 @@ var (
 	StoreFormat  = kind("STORE_FORMAT", 31063, "HY000", User, false, "The data directory was written by a newer version of Millrace.")
 	StoreFailed  = kind("STORE_FAILED", 31064, "HY000", External, true, "Reading or writing the data directory failed; the message gives the cause.")
 
+	RegistryUnreachable = kind("REGISTRY_UNREACHABLE", 31070, "HY000", External, true, "The schema registry does not answer, or not without a fault of its own; the message names address and cause.")
+	RegistryAuth        = kind("REGISTRY_AUTHENTICATION_FAILED", 31071, "HY000", User, false, "The schema registry refused user, password, token or certificate, or the right to read.")
+	RegistryHostRefused = kind("REGISTRY_HOST_REFUSED", 31072, "HY000", User, false, "The address of the schema registry is not covered by --allow-hosts.")
+	RegistryTLS         = kind("REGISTRY_TLS_FAILED", 31073, "HY000", User, false, "The TLS handshake with the schema registry failed; the message names the cause.")
+	RegistryProtocol    = kind("REGISTRY_PROTOCOL_MISMATCH", 31074, "HY000", User, false, "The address answers, but not as a schema registry does.")
+	RegistryNotFound    = kind("REGISTRY_NOT_FOUND", 31075, "HY000", User, false, "The schema registry has no such subject, version or schema.")
+
 	ScanMemory = kind("SCAN_MEMORY", 31040, "HY000", User, false, "The statement needs more memory than its budget.")
 	TempSpace  = kind("TEMP_SPACE", 31041, "HY000", External, true, "The statement has outgrown its memory, and its temporary file cannot be written or read; the message says why.")
 )

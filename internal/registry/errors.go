@@ -1,0 +1,134 @@
+package registry
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+
+	"github.com/twmb/franz-go/pkg/sr"
+
+	"millrace/internal/sqlerr"
+)
+
+// UnknownID is the error for an id that the registry does not have. It tells of the record that carries the id: bad data.
+type UnknownID struct{ ID int }
+
+func (e *UnknownID) Error() string {
+	return fmt.Sprintf("the schema registry has no schema with id %d", e.ID)
+}
+
+// outcome is what an error of one try means for the next.
+type outcome uint8
+
+const (
+	final outcome = iota
+	again
+)
+
+// missing says that what was asked for is not there.
+type missing struct{ message string }
+
+func (e *missing) Error() string { return e.message }
+
+// Codes of the registry's own for things that are not there. Any other 404 comes from something that is no registry.
+const (
+	firstNotFound = 40400
+	lastNotFound  = 40499
+)
+
+// judge turns the error of one try at a URL into one for the user.
+func judge(at string, err error) (error, outcome) {
+	var answer *sr.ResponseError
+	if errors.As(err, &answer) {
+		return judgeAnswer(at, answer)
+	}
+	var refused *refusedError
+	var redirect *redirectError
+	var notTLS tls.RecordHeaderError
+	var authority x509.UnknownAuthorityError
+	var name x509.HostnameError
+	var certificate *tls.CertificateVerificationError
+	var alert tls.AlertError
+	var network *net.OpError
+	switch {
+	case errors.As(err, &refused):
+		text := refused.Error()
+		if e, ok := sqlerr.As(refused); ok {
+			text = e.Msg
+		}
+		return sqlerr.New(sqlerr.RegistryHostRefused, "schema registry '%s': %s", at, text).WithCause(err).
+			WithHint("ask the operator of the server to add it to --allow-hosts"), final
+	case errors.As(err, &redirect):
+		return sqlerr.New(sqlerr.RegistryProtocol, "schema registry '%s': %s, which is not followed", at, redirect).WithCause(err).
+			WithHint("give the URL that it redirects to"), final
+	case errors.Is(err, errTooLarge):
+		return sqlerr.New(sqlerr.RegistryProtocol, "schema registry '%s': the answer is too large", at).WithCause(err), final
+	case errors.As(err, &notTLS):
+		return sqlerr.New(sqlerr.RegistryTLS, "schema registry '%s' does not speak TLS", at).WithCause(err).WithHint("use http:// for it"), final
+	case errors.As(err, &authority), errors.As(err, &name), errors.As(err, &certificate):
+		return sqlerr.New(sqlerr.RegistryTLS, "schema registry '%s': its certificate is refused: %s", at, cause(err)).WithCause(err), final
+	case errors.As(err, &alert), errors.As(err, &network) && network.Op == "remote error":
+		return sqlerr.New(sqlerr.RegistryTLS, "schema registry '%s' refused the TLS handshake: %s", at, cause(err)).WithCause(err).
+			WithHint("it may want a client certificate"), final
+	case strings.Contains(err.Error(), "unable to decode ok response body"):
+		return notARegistry(at, "its answer is not what a registry gives").WithCause(err), final
+	case strings.Contains(err.Error(), "server gave HTTP response to HTTPS client"):
+		return sqlerr.New(sqlerr.RegistryTLS, "schema registry '%s' does not speak TLS", at).WithCause(err).WithHint("use http:// for it"), final
+	default:
+		return sqlerr.New(sqlerr.RegistryUnreachable, "schema registry '%s' cannot be reached: %s", at, cause(err)).WithCause(err), again
+	}
+}
+
+func judgeAnswer(at string, answer *sr.ResponseError) (error, outcome) {
+	switch code := answer.StatusCode; {
+	case code == http.StatusUnauthorized:
+		return sqlerr.New(sqlerr.RegistryAuth, "schema registry '%s' refused the login (HTTP 401)", at).WithCause(answer), final
+	case code == http.StatusForbidden:
+		return sqlerr.New(sqlerr.RegistryAuth, "schema registry '%s' does not allow the request (HTTP 403)", at).WithCause(answer), final
+	case code == http.StatusNotFound && (answer.ErrorCode >= firstNotFound && answer.ErrorCode <= lastNotFound || answer.ErrorCode == http.StatusNotFound && answer.Message != ""):
+		return &missing{answer.Message}, final
+	case code == http.StatusTooManyRequests || code == http.StatusRequestTimeout || code >= 500:
+		return sqlerr.New(sqlerr.RegistryUnreachable, "schema registry '%s' answers with HTTP %d%s", at, code, said(answer)).WithCause(answer), again
+	default:
+		return notARegistry(at, fmt.Sprintf("it answers with HTTP %d%s", code, said(answer))).WithCause(answer), final
+	}
+}
+
+// notARegistry is the error for a server of another kind.
+func notARegistry(at, why string) *sqlerr.Error {
+	return sqlerr.New(sqlerr.RegistryProtocol, "'%s' is not a schema registry: %s", at, why).
+		WithHint("the URL is the base of the Confluent-compatible interface; 'GET <url>/subjects' lists subjects there")
+}
+
+// said is what a registry said about a fault of its own, cut; nothing where it is not a registry that speaks.
+func said(answer *sr.ResponseError) string {
+	const most = 200
+	text := strings.Join(strings.Fields(answer.Message), " ")
+	if answer.ErrorCode == 0 || text == "" {
+		return ""
+	}
+	if len(text) > most {
+		text = strings.ToValidUTF8(text[:most], "") + "…"
+	}
+	return ": " + text
+}
+
+// cause is the innermost part of an error that says something, without the URL and the method that go before it.
+func cause(err error) string {
+	var wrapped *url.Error
+	if errors.As(err, &wrapped) {
+		err = wrapped.Err
+	}
+	switch {
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded):
+		return "no answer in time"
+	}
+	return err.Error()
+}

@@ -39,7 +39,8 @@ var volatile = []struct {
 	{regexp.MustCompile(`time [0-9.]+(ns|µs|ms|s)`), "time …"},
 	{regexp.MustCompile(`("time_ms": )[0-9.]+`), "$1…"},
 	{regexp.MustCompile(`[0-9]+( bytes of groups)`), "…$1"},
-	{regexp.MustCompile(`("state_bytes": )[0-9]+`), "$1…"},
+	{regexp.MustCompile(`[0-9]+( bytes in all)`), "…$1"},
+	{regexp.MustCompile(`("(state|peak)_bytes": )[0-9]+`), "$1…"},
 }
 
 func masked(text string) string {

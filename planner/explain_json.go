@@ -105,6 +105,8 @@ type (
 		Retries        int64 `json:"retries"`
 		ReadAheadBytes int64 `json:"read_ahead_bytes"`
 		StateBytes     int64 `json:"state_bytes"`
+		PeakBytes      int64 `json:"peak_bytes"`
+		SpilledBytes   int64 `json:"spilled_bytes"`
 	}
 )
 
@@ -257,7 +259,7 @@ func actualOf(n sql.Node, f *figures, p *profile) *explainActual {
 		Splits: s.Splits, SplitsDone: s.SplitsDone, Offsets: s.Offsets, OffsetsDone: s.OffsetsDone, Records: s.Records,
 		BatchesRead: s.Batches, BatchesSkipped: s.BatchesSkipped, BatchesCounted: s.BatchesCounted,
 		BytesFetched: s.BytesFetched, BytesDecoded: s.BytesDecoded, Requests: s.Requests, Retries: s.Retries,
-		ReadAheadBytes: r.readAhead, StateBytes: r.state,
+		ReadAheadBytes: r.held.readAhead, StateBytes: r.held.state, PeakBytes: r.held.peak, SpilledBytes: r.held.spilled,
 	}
 	return a
 }

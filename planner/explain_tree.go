@@ -183,13 +183,17 @@ func (s *scanFigures) lines() (lines []string) {
 	for _, o := range s.operators {
 		lines = append(lines, fmt.Sprintf("%s: rows in %d, out %d, time %s over all lanes", o.Name, o.RowsIn, o.RowsOut, shortTime(o.Time)))
 	}
-	x := s.source
-	return append(lines,
+	x, h := s.source, s.held
+	lines = append(lines,
 		fmt.Sprintf("source: %d of %d splits, %d of %d offsets, %d records", x.SplitsDone, x.Splits, x.OffsetsDone, x.Offsets, x.Records),
 		fmt.Sprintf("batches: %d read, %d skipped, %d counted", x.Batches, x.BatchesSkipped, x.BatchesCounted),
 		fmt.Sprintf("bytes: %d fetched, %d decoded", x.BytesFetched, x.BytesDecoded),
 		fmt.Sprintf("requests: %d, retries: %d", x.Requests, x.Retries),
-		fmt.Sprintf("memory: %d bytes to read ahead, %d bytes of groups and sorted rows", s.readAhead, s.state))
+		fmt.Sprintf("memory: %d bytes to read ahead, %d bytes of groups and sorted rows, %d bytes in all", h.readAhead, h.state, h.peak))
+	if h.spilled > 0 {
+		lines = append(lines, fmt.Sprintf("spilled: %d bytes to temporary files", h.spilled))
+	}
+	return lines
 }
 
 // shortTime is a duration with as many digits as anybody needs.

@@ -8,6 +8,9 @@ import (
 	"sort"
 	"strings"
 	"testing"
+
+	budget "millrace/internal/memory"
+	"millrace/internal/spill"
 )
 
 // TestGeneratedQueriesAgree compares pushdown with the engine on random queries over random records: 200, in CI 2,000. A query that fails
@@ -18,8 +21,13 @@ func TestGeneratedQueriesAgree(t *testing.T) {
 		n = 2000
 	}
 	const perTopic = 50
+	spilled := int64(0)
 	for seed := range n / perTopic {
-		e := newTestEngine(t, generate(uint64(seed)+100, 60+seed%3*100))
+		o := Options{Memory: budget.New(0)}
+		if seed%2 == 1 { // next to no memory: groups and sorts go to disk
+			o.MemoryBytes, o.Temp, o.SpillBytes = 1, openSpace(t), 3<<10
+		}
+		e := newTestEngineWith(t, generate(uint64(seed)+100, 60+seed%3*100), o)
 		e.log.lanes, e.log.batch, e.log.trusted = 1+seed%3, []int{1, 7, 1024}[seed%3], seed%2 == 0
 		rnd := rand.New(rand.NewPCG(uint64(seed), 1))
 		for range perTopic {
@@ -29,7 +37,25 @@ func TestGeneratedQueriesAgree(t *testing.T) {
 				t.Fatalf("seed %d: %s\n%s\n%s", seed, q, why, e.plan(q.String()))
 			}
 		}
+		if n := o.Memory.Used(); n != 0 {
+			t.Errorf("seed %d: %d bytes are still taken", seed, n)
+		}
+		if spilled += o.Memory.Spilled(); o.Temp != nil && o.Temp.Used() != 0 {
+			t.Errorf("seed %d: %d bytes of files are left", seed, o.Temp.Used())
+		}
 	}
+	if spilled == 0 {
+		t.Error("no query has spilled")
+	}
+}
+
+func openSpace(t *testing.T) *spill.Space {
+	t.Helper()
+	s, err := spill.Open(spill.Options{Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
 }
 
 // query is a random query in parts, so that it can be cut down.

@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"context"
 	"errors"
 	"io"
 	"sync"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/dolthub/go-mysql-server/sql"
 
+	"millrace/internal/memory"
 	"millrace/planner/expr"
 )
 
@@ -22,6 +24,7 @@ type kept struct {
 	// of is the statement whose rows these are: a plan that is run again must read again.
 	of       statement
 	rows     []sql.Row
+	memory   memory.Account
 	complete bool
 	// large is set when the rows were too many to keep.
 	large bool
@@ -42,20 +45,36 @@ func (k *kept) get(ctx *sql.Context) (rows []sql.Row, ok, collect bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if now := statementOf(ctx); k.of != now {
+		k.memory.Close()
 		k.of, k.rows, k.complete, k.large, k.left = now, nil, false, false, 0
 	}
 	return k.rows, k.complete, !k.large
 }
 
-// put takes the rows of a complete read, nil when they were too many.
-func (k *kept) put(ctx *sql.Context, rows []sql.Row, large bool) {
+// put takes the rows of a complete read, nil when they were too many, and the memory that they take.
+func (k *kept) put(ctx *sql.Context, rows []sql.Row, held memory.Account) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.of != statementOf(ctx) {
+	if k.of != statementOf(ctx) || k.complete {
+		held.Close()
 		return
 	}
-	k.large = large
-	k.rows, k.complete = rows, !large
+	k.large = rows == nil
+	k.rows, k.memory, k.complete = rows, held, !k.large
+	if k.complete {
+		of := k.of
+		context.AfterFunc(ctx, func() { k.drop(of) })
+	}
+}
+
+// drop forgets the rows of a statement that has ended.
+func (k *kept) drop(of statement) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.of == of {
+		k.memory.Close()
+		k.of, k.rows, k.complete = statement{}, nil, false
+	}
 }
 
 // leave notes that an iterator was closed before its end and reports whether that has happened before.
@@ -96,6 +115,7 @@ type keepingIter struct {
 	into  *kept
 	rows  []sql.Row
 	bytes int64
+	held  memory.Account
 	// large is set when the rows are too many to keep, ended when there are no more or reading them failed.
 	large, ended bool
 }
@@ -105,14 +125,19 @@ func (it *keepingIter) Next(ctx *sql.Context) (sql.Row, error) {
 	switch {
 	case err != nil:
 		if errors.Is(err, io.EOF) && !it.ended && !it.large {
-			it.into.put(ctx, it.rows, false)
+			if it.rows == nil {
+				it.rows = []sql.Row{}
+			}
+			it.into.put(ctx, it.rows, it.held)
+			it.held = memory.Account{}
 		}
 		it.ended = true
 	case !it.large:
 		it.bytes += rowBytes(row)
-		if it.large = it.bytes > it.into.limit; it.large {
+		if it.large = it.bytes > it.into.limit || !it.held.Set(it.bytes); it.large {
 			it.rows = nil
-			it.into.put(ctx, nil, true)
+			it.held.Close()
+			it.into.put(ctx, nil, memory.Account{})
 			break
 		}
 		it.rows = append(it.rows, row)
@@ -129,6 +154,7 @@ func (it *keepingIter) Close(ctx *sql.Context) error {
 		}
 	}
 	it.ended = true
+	it.held.Close()
 	return it.RowIter.Close(ctx)
 }
 

@@ -43,9 +43,12 @@ type scanFigures struct {
 	source    scan.Stats
 	// splits are those of the first read.
 	splits []scan.Split
-	// readAhead is the most that a read held at once, state what groups or sorted rows took.
-	readAhead, state int64
+	held   heldBytes
 }
+
+// heldBytes are the most that a read held at once: to read ahead, of groups or sorted rows, and of everything; and what it wrote to disk for want of
+// memory.
+type heldBytes struct{ readAhead, state, peak, spilled int64 }
 
 // newProfile prepares figures for n, what is below it and the subqueries in it.
 func newProfile(ctx *sql.Context, n sql.Node) *profile {
@@ -119,7 +122,7 @@ func readingFigures(ctx *sql.Context) *figures {
 }
 
 // addScan adds a read that has ended.
-func (f *figures) addScan(operators []ops.OperatorStats, source scan.Stats, splits []scan.Split, readAhead, state int64) {
+func (f *figures) addScan(operators []ops.OperatorStats, source scan.Stats, splits []scan.Split, held heldBytes) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.scan == nil {
@@ -135,7 +138,8 @@ func (f *figures) addScan(operators []ops.OperatorStats, source scan.Stats, spli
 		s.operators[i].Time += o.Time
 	}
 	s.source = s.source.Add(source)
-	s.readAhead, s.state = max(s.readAhead, readAhead), max(s.state, state)
+	h := &s.held
+	*h = heldBytes{max(h.readAhead, held.readAhead), max(h.state, held.state), max(h.peak, held.peak), h.spilled + held.spilled}
 }
 
 // reads is the sum of what was read, nil for nothing.

@@ -12,6 +12,7 @@ import (
 	"github.com/dolthub/go-mysql-server/sql/types"
 
 	"millrace/internal/column"
+	"millrace/internal/memory"
 	"millrace/internal/ops"
 	"millrace/internal/scan"
 	"millrace/planner/expr"
@@ -32,6 +33,7 @@ type rowIter struct {
 	out  *rowBuilder
 	// figures is not nil when the statement is analysed; src is then watched.
 	figures *figures
+	memory  *memory.Budget
 
 	releasing sync.Once
 	warning   sync.Once
@@ -49,8 +51,8 @@ type BatchRowIter struct {
 	batch column.Batch
 }
 
-func newRowIter(ctx *sql.Context, s *Scan, src scan.Source, rows *ops.Rows) sql.RowIter {
-	it := &rowIter{rows: rows, src: src, out: newRowBuilder(s), figures: readingFigures(ctx)}
+func newRowIter(ctx *sql.Context, s *Scan, src scan.Source, rows *ops.Rows, memory *memory.Budget) sql.RowIter {
+	it := &rowIter{rows: rows, src: src, memory: memory, out: newRowBuilder(s), figures: readingFigures(ctx)}
 	it.disarm = context.AfterFunc(ctx, func() { _ = it.release() })
 	if fields, ok := s.batchFields(); ok {
 		return &BatchRowIter{rowIter: it, fields: fields, from: s.from}
@@ -135,7 +137,8 @@ func (it *rowIter) release() (err error) {
 			if w, ok := it.src.(*watchedSource); ok {
 				most = w.most.Load()
 			}
-			it.figures.addScan(it.rows.Stats(), it.src.Stats(), it.src.Splits(), most, it.rows.MemoryBytes())
+			held := heldBytes{readAhead: most, state: it.rows.MemoryBytes(), peak: it.memory.Peak(), spilled: it.memory.Spilled()}
+			it.figures.addScan(it.rows.Stats(), it.src.Stats(), it.src.Splits(), held)
 		}
 		it.src.Close()
 	})

@@ -302,7 +302,7 @@ func (s *Scan) RowIter(ctx *sql.Context, _ sql.Row) (sql.RowIter, error) {
 	if err != nil || !collect {
 		return iter, err
 	}
-	return &keepingIter{RowIter: iter, into: s.kept}, nil
+	return &keepingIter{RowIter: iter, into: s.kept, held: s.options.scanBudget(ctx).Account()}, nil
 }
 
 // read starts the scan.
@@ -322,7 +322,7 @@ func (s *Scan) read(ctx *sql.Context) (sql.RowIter, error) {
 		// There may be many of them, and a client that does not read must not cost much: the source reads again what it has to.
 		o.MaxBatchBytes, o.QueueBytes = liveBatchBytes, liveQueueBytes
 	}
-	return newRowIter(ctx, s, src, ops.Run(ctx, src, s.plan, o)), nil
+	return newRowIter(ctx, s, src, ops.Run(ctx, src, s.plan, o), budget), nil
 }
 
 // What a read that follows topics may hold.

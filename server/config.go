@@ -20,6 +20,9 @@ type Config struct {
 	DataDir string
 	// MemoryLimit is a share of the machine (50%) or an amount (4GiB).
 	MemoryLimit string
+	// TempLimit is the most that the temporary files of statements may take, an amount such as 16GiB. They are in the folder tmp of DataDir, or, without
+	// one, in a folder of the system's.
+	TempLimit string
 	// AllowHosts are patterns for addresses that SQL may connect to; none allows all but link-local and metadata addresses.
 	AllowHosts []string
 	// FilesDir is the folder below which SQL may name files (certificates of read_kafka); empty for none.
@@ -51,8 +54,8 @@ type Config struct {
 	// Extra are addresses of others to be named in ports.json, such as those of the demo's broker.
 	Extra map[string]string
 
-	// memory is MemoryLimit in bytes.
-	memory int64
+	// memory and temp are MemoryLimit and TempLimit in bytes.
+	memory, temp int64
 	// key is that of KeyFile, nil for none.
 	key *catalog.Key
 }
@@ -63,6 +66,7 @@ const (
 	DefaultHTTP           = "127.0.0.1:8307"
 	DefaultDataDir        = "./millrace-data"
 	DefaultMemoryLimit    = "50%"
+	DefaultTempLimit      = "16GiB"
 	DefaultMaxConnections = 500
 	DefaultDrainTimeout   = 30 * time.Second
 )
@@ -90,6 +94,13 @@ func (c *Config) check() error {
 	var err error
 	if c.memory, err = parseMemory(c.MemoryLimit); err != nil {
 		return err
+	}
+	if c.TempLimit == "" {
+		c.TempLimit = DefaultTempLimit
+	}
+	var ok bool
+	if c.temp, ok = parseBytes(c.TempLimit); !ok || c.temp == 0 {
+		return fmt.Errorf("'--temp-limit': '%s' is not an amount; write one such as 16GiB", c.TempLimit)
 	}
 	if c.MaxConnections < 1 || c.MaxConnections > 100_000 {
 		return fmt.Errorf("'--max-connections' is %d, allowed are 1 to 100000", c.MaxConnections)

@@ -99,6 +99,8 @@ var scansSchema = columnsIn("kafka_scans",
 	&sql.Column{Name: "retries", Type: types.Int64},
 	&sql.Column{Name: "mb_per_second", Type: types.Float64},
 	&sql.Column{Name: "memory_bytes", Type: types.Int64},
+	&sql.Column{Name: "memory_peak_bytes", Type: types.Int64},
+	&sql.Column{Name: "spilled_bytes", Type: types.Int64},
 	&sql.Column{Name: "error", Type: infoText(2048), Nullable: true},
 )
 
@@ -123,7 +125,7 @@ func (e *engine) scanRows(ctx *sql.Context) []sql.Row {
 		}
 		rows[i] = sql.Row{r.id, uint64(r.connection), r.statement, r.user, r.topics, string(r.state), r.started.UTC(), finished, s.Splits, s.SplitsDone, s.Offsets, s.OffsetsDone,
 			share, s.Records, s.BytesFetched, s.BytesDecoded, s.Batches, s.BatchesSkipped, s.BatchesCounted, s.Requests, s.Retries,
-			rate(s.BytesFetched, until.Sub(r.started)) / 1e6, s.MemoryBytes, failed}
+			rate(s.BytesFetched, until.Sub(r.started)) / 1e6, r.memory, r.peak, r.spilled, failed}
 	}
 	return rows
 }

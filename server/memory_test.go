@@ -2,6 +2,11 @@ package server
 
 import (
 	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -9,8 +14,9 @@ import (
 	"millrace/internal/testkit"
 )
 
-// TestScansKeepToTheMemoryLimit: groups and sorted rows of a scan may take a quarter of it.
-func TestScansKeepToTheMemoryLimit(t *testing.T) {
+// wideTopic has 640 records of 50,000 bytes, each different.
+func wideTopic(t *testing.T) (call string) {
+	t.Helper()
 	b := testkit.StartBroker(t)
 	b.Topic(t, "wide", 2, nil)
 	cl := b.Client(t)
@@ -21,22 +27,78 @@ func TestScansKeepToTheMemoryLimit(t *testing.T) {
 		}
 		testkit.Produce(t, cl, records...)
 	}
-	r := start(t, func(c *Config) { c.MemoryLimit = "64MiB" })
+	return "read_kafka(bootstrapServers => '" + b.Addrs[0] + "', subscribe => 'wide')"
+}
+
+// TestStatementsThatOutgrowTheirMemoryGoOnOnDisk: of 32 MB of groups or sorted rows a quarter of the limit fits.
+func TestStatementsThatOutgrowTheirMemoryGoOnOnDisk(t *testing.T) {
+	call := wideTopic(t)
+	dir := t.TempDir()
+	temp := filepath.Join(dir, "tmp")
+	if err := os.MkdirAll(temp, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(temp, "spill-7"), []byte("of a server that died"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r := start(t, func(c *Config) { c.MemoryLimit, c.DataDir = "64MiB", dir })
 	db := r.root(t)
-	call := "read_kafka(bootstrapServers => '" + b.Addrs[0] + "', subscribe => 'wide')"
-	for _, query := range []string{
-		"SELECT offset FROM (SELECT value, offset FROM " + call + " ORDER BY value LIMIT 100000) d",
-		"SELECT value, count(*) FROM " + call + " GROUP BY value",
-	} {
-		rows, err := db.Query(query)
-		if err == nil {
-			for rows.Next() {
-			}
-			err = rows.Err()
-			_ = rows.Close()
+	empty := func() {
+		t.Helper()
+		if left, err := os.ReadDir(temp); err != nil || len(left) > 0 {
+			t.Errorf("temporary files are left: %v, %v", left, err)
 		}
-		wantError(t, err, 31040, "HY000", "bytes of memory")
+	}
+	empty()
+	const spilled = "SELECT spilled_bytes > 10000000 AS spilled, memory_peak_bytes < 32 << 20 AS within, memory_bytes FROM information_schema.kafka_scans ORDER BY scan_id DESC LIMIT 1"
+	last := func() {
+		t.Helper()
+		eventually(t, db, spilled, func(got string) bool { return got == "spilled|within|memory_bytes\n1|1|0" })
+		empty()
+	}
+	got, err := rows(db, "SELECT substring(value, 1, 5) AS v FROM "+call+" ORDER BY value DESC")
+	if list := strings.Split(got, "\n"); err != nil || len(list) != 641 || list[1] != "39-15" || list[640] != "00-00" {
+		t.Fatalf("sorted: %d rows, %v", len(list), err)
+	}
+	last()
+	want(t, db, "SELECT count(*) AS n, min(n) AS least, max(n) AS most FROM (SELECT value, count(*) AS n FROM "+call+" GROUP BY value) d", "n|least|most\n640|1|1")
+	last()
+	want(t, db, "SELECT substring(value, 1, 5) AS v, count(*) AS n FROM "+call+" GROUP BY value HAVING n = 1 ORDER BY value LIMIT 2", "v|n\n00-00|1\n00-01|1")
+	last()
+	// The best rows of a small LIMIT fit.
+	want(t, db, "SELECT length(value) AS n FROM "+call+" ORDER BY value DESC LIMIT 1", "n\n50005")
+	want(t, db, "SELECT spilled_bytes FROM information_schema.kafka_scans ORDER BY scan_id DESC LIMIT 1", "spilled_bytes\n0")
+	got, err = rows(db, "EXPLAIN ANALYZE SELECT value FROM "+call+" ORDER BY value")
+	if err != nil || !strings.Contains(got, "bytes to temporary files") {
+		t.Errorf("EXPLAIN ANALYZE: %v\n%s", err, got)
+	}
+	response, err := http.Get("http://" + r.http + "/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, metric := range []string{"millrace_memory_bytes 0\n", "millrace_memory_limit_bytes 3.3554432e+07\n", "millrace_temp_bytes 0\n", "millrace_spilled_bytes_total ", "millrace_scan_memory_peak_bytes_count "} {
+		if !strings.Contains(string(text), metric) {
+			t.Errorf("/metrics lacks %s", metric)
+		}
+	}
+}
+
+// TestWhatHasNoRoomOnDiskIsAnError: the statement fails and says why, the server goes on.
+func TestWhatHasNoRoomOnDiskIsAnError(t *testing.T) {
+	call := wideTopic(t)
+	r := start(t, func(c *Config) { c.MemoryLimit, c.TempLimit = "64MiB", "1MB" })
+	db := r.root(t)
+	for _, query := range []string{"SELECT value FROM " + call + " ORDER BY value", "SELECT value, count(*) FROM " + call + " GROUP BY value"} {
+		_, err := rows(db, query)
+		wantError(t, err, 31041, "HY000", "the 1000000 bytes of '--temp-limit'")
 	}
 	want(t, db, "SELECT count(*) FROM "+call, "count(*)\n640")
-	want(t, db, "SELECT length(value) FROM "+call+" ORDER BY value DESC LIMIT 1", "length(value)\n50005")
+	// One group cannot be parted.
+	_, err := rows(db, "SELECT count(DISTINCT value) FROM "+call)
+	wantError(t, err, 31040, "HY000", "bytes of memory")
 }

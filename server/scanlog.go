@@ -12,6 +12,7 @@ import (
 
 	"github.com/dolthub/go-mysql-server/sql"
 
+	"millrace/internal/memory"
 	"millrace/internal/scan"
 )
 
@@ -42,7 +43,9 @@ type scanRecord struct {
 	started  time.Time
 	finished time.Time // zero while it runs
 	stats    scan.Stats
-	err      string
+	// memory is what the scan holds now, peak the most that it held, spilled what it wrote to disk for want of more.
+	memory, peak, spilled int64
+	err                   string
 }
 
 // scanState is how far a scan has come.
@@ -61,6 +64,7 @@ const (
 type observed struct {
 	scan.Source
 	engine    *engine
+	held      *memory.Budget
 	statement context.Context
 	once      sync.Once
 
@@ -69,9 +73,9 @@ type observed struct {
 }
 
 // observe puts a scan into the log and counts what it reads: for the process, and for the session whose statement it belongs to.
-func (e *engine) observe(ctx *sql.Context, src scan.Source) scan.Source {
+func (e *engine) observe(ctx *sql.Context, src scan.Source, held *memory.Budget) scan.Source {
 	e.metrics.scans.running.Inc()
-	o := &observed{Source: src, engine: e, statement: ctx.Context, record: scanRecord{
+	o := &observed{Source: src, engine: e, held: held, statement: ctx.Context, record: scanRecord{
 		connection: ctx.Session.ID(), statement: ctx.Pid(), user: ctx.Session.Client().User, topics: topicsOf(src.Splits()), state: scanPlanned, started: time.Now(),
 		endless: slices.ContainsFunc(src.Splits(), func(s scan.Split) bool { return s.Range.To == math.MaxInt64 }),
 	}}
@@ -154,7 +158,7 @@ func (o *observed) Close() {
 		if r.finished.IsZero() { // it never ran
 			r.state, r.finished = scanStopped, time.Now()
 		}
-		e.metrics.scans.add(r.stats)
+		e.metrics.scans.add(r.stats, r.peak)
 		if x, ok := e.sessions.Load(r.connection); ok {
 			x.(*session).scanned.add(r.statement, r.stats)
 		}
@@ -169,6 +173,7 @@ func (o *observed) now() scanRecord {
 	defer o.mu.Unlock()
 	r := o.record
 	r.stats = o.Source.Stats()
+	r.memory, r.peak, r.spilled = o.held.Used(), o.held.Peak(), o.held.Spilled()
 	return r
 }
 

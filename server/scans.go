@@ -50,6 +50,7 @@ type scanMetrics struct {
 	running                                             prometheus.Gauge
 	finished, records, bytes, requests, retries, splits prometheus.Counter
 	batches                                             *prometheus.CounterVec
+	peak                                                prometheus.Histogram
 }
 
 func newScanMetrics(r prometheus.Registerer) *scanMetrics {
@@ -70,11 +71,15 @@ func newScanMetrics(r prometheus.Registerer) *scanMetrics {
 			Name: "millrace_scan_batches_total", Help: "Record batches by what was done with them: read, skipped or counted by their header.",
 		}, []string{"how"}),
 	}
-	r.MustRegister(m.running, m.batches)
+	m.peak = prometheus.NewHistogram(prometheus.HistogramOpts{
+		Name: "millrace_scan_memory_peak_bytes", Help: "The most memory that a scan that ended has held at once.", Buckets: prometheus.ExponentialBuckets(64<<10, 4, 9),
+	})
+	r.MustRegister(m.running, m.batches, m.peak)
 	return m
 }
 
-func (m *scanMetrics) add(s scan.Stats) {
+func (m *scanMetrics) add(s scan.Stats, peak int64) {
+	m.peak.Observe(float64(peak))
 	m.running.Dec()
 	m.finished.Inc()
 	m.records.Add(float64(s.Records))

@@ -16,6 +16,7 @@ import (
 
 	"millrace/internal/catalog"
 	"millrace/internal/kafka"
+	"millrace/internal/spill"
 	"millrace/planner"
 	"millrace/server/http"
 	"millrace/server/wire"
@@ -29,6 +30,7 @@ type Server struct {
 	cfg     Config
 	catalog *catalog.Catalog
 	pool    *kafka.Pool
+	temp    *spill.Space
 	engine  *engine
 	metrics *metrics
 	tls     *certificates
@@ -61,9 +63,14 @@ func New(cfg Config) (_ *Server, err error) {
 	} else if s.catalog, err = catalog.Open(cfg.DataDir); err != nil {
 		return nil, err
 	}
+	if s.temp, err = openTemp(cfg); err != nil {
+		return nil, err
+	}
 	s.pool = kafka.NewPool(kafka.PoolOptions{})
+	scans := scanBudgets(cfg.memory, s.temp)
+	s.metrics.memoryMetrics(scans.Memory, s.temp)
 	add := func(e *engine) functionSet { return functionsOf(e, cfg, hosts, s.pool) }
-	if s.engine, err = newEngine(s.catalog, add, scanBudgets(cfg.memory), cfg.Log, s.metrics); err != nil {
+	if s.engine, err = newEngine(s.catalog, add, scans, cfg.Log, s.metrics); err != nil {
 		return nil, err
 	}
 	s.engine.connections = &connections{
@@ -93,6 +100,10 @@ func (s *Server) Close() error {
 	if s.pool != nil {
 		s.pool.Close()
 		s.pool = nil
+	}
+	if s.temp != nil {
+		err = errors.Join(err, s.temp.Close())
+		s.temp = nil
 	}
 	if s.catalog != nil {
 		err = errors.Join(err, s.catalog.Close())

@@ -82,7 +82,7 @@ func (x *session) fresh(db string) {
 }
 
 func (x *session) context(ctx context.Context, shown string) *sql.Context {
-	return x.engine.context(planner.WithBetweenBatches(ctx, x.boundWarnings), x.sql, shown)
+	return x.engine.context(planner.WithStatement(planner.WithBetweenBatches(ctx, x.boundWarnings)), x.sql, shown)
 }
 
 // release gives back locks; the session is ending or starts afresh.

@@ -14,6 +14,7 @@ import (
 // engineFlags hold for every command that runs SQL.
 type engineFlags struct {
 	MemoryLimit       string   `help:"Memory to use: a share of the machine, or an amount such as 4GiB (default ${default})." default:"50%" placeholder:"AMOUNT"`
+	TempLimit         string   `help:"Disk for what memory has no room for, in a folder tmp of the data folder: an amount (default ${default})." default:"16GiB" placeholder:"AMOUNT"`
 	AllowHosts        []string `help:"Addresses SQL may connect to: host, host:port or network/bits, with * in hosts. Default: all but link-local and metadata addresses." placeholder:"PATTERN,…"`
 	FilesDir          string   `help:"Folder below which SQL may name files, such as certificates. Default: none." placeholder:"DIR"`
 	KeyFile           string   `help:"File with the key that encrypts connections and credentials: 32 bytes in base64 or hexadecimal digits (else MILLRACE_KEY). Default: none, so that no secret can be stored." placeholder:"FILE"`
@@ -33,7 +34,7 @@ func (f engineFlags) config() (server.Config, error) {
 			return server.Config{}, fmt.Errorf("'%s' is not supported yet", later.flag)
 		}
 	}
-	return server.Config{MemoryLimit: f.MemoryLimit, AllowHosts: f.AllowHosts, FilesDir: f.FilesDir,
+	return server.Config{MemoryLimit: f.MemoryLimit, TempLimit: f.TempLimit, AllowHosts: f.AllowHosts, FilesDir: f.FilesDir,
 		KeyFile: f.KeyFile, DefaultConnection: f.DefaultConnection, SecretsDir: f.SecretsDir, Version: version}, nil
 }
 

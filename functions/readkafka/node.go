@@ -10,6 +10,7 @@ import (
 
 	"millrace/functions/named"
 	"millrace/internal/kafka"
+	"millrace/internal/memory"
 	"millrace/internal/scan"
 	"millrace/planner"
 )
@@ -25,8 +26,9 @@ type Env struct {
 	ArgsEnv
 	// Pool holds the connections. It outlives the nodes.
 	Pool *kafka.Pool
-	// Observe, when not nil, is given each source that a call opens and gives the one to use instead: the server counts what scans read.
-	Observe func(ctx *sql.Context, src scan.Source) scan.Source
+	// Observe, when not nil, is given each source that a call opens, and what its scan takes memory from, and gives the source to use instead: the server
+	// counts what scans read and hold.
+	Observe func(ctx *sql.Context, src scan.Source, held *memory.Budget) scan.Source
 }
 
 // Node is a call of read_kafka in a plan. It is immutable.
@@ -180,7 +182,7 @@ func (n *Node) Open(ctx *sql.Context, req scan.Request) (scan.Source, error) {
 	if err != nil || n.env.Observe == nil {
 		return src, err
 	}
-	return n.env.Observe(ctx, src), nil
+	return n.env.Observe(ctx, src, req.Memory), nil
 }
 
 // plan fixes what is read.

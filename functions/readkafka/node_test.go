@@ -21,6 +21,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"millrace/internal/kafka"
+	held "millrace/internal/memory"
 	"millrace/internal/scan"
 	"millrace/internal/sqlerr"
 	"millrace/planner"
@@ -97,7 +98,11 @@ func newSessionWith(t *testing.T, broker string, observe func(*sql.Context, scan
 	logrus.SetLevel(logrus.ErrorLevel)
 	pool := kafka.NewPool(kafka.PoolOptions{})
 	t.Cleanup(pool.Close)
-	pro := &provider{memory.NewDBProvider(memory.NewDatabase("db")), New(Env{Pool: pool, Observe: observe})}
+	env := Env{Pool: pool}
+	if observe != nil {
+		env.Observe = func(ctx *sql.Context, src scan.Source, _ *held.Budget) scan.Source { return observe(ctx, src) }
+	}
+	pro := &provider{memory.NewDBProvider(memory.NewDatabase("db")), New(env)}
 	a := analyzer.NewBuilder(pro).Build()
 	planner.Install(a)
 	engine := sqle.New(a, &sqle.Config{})

@@ -7,6 +7,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"millrace/internal/memory"
 	"millrace/internal/scan"
 	"millrace/internal/sqlerr"
 )
@@ -17,12 +18,14 @@ type lane struct {
 	sink   scan.Sink
 	parser *parser
 	client *client // nil until there is work
-	held   int64   // what the lane has told the scan's count of memory
+	memory memory.Account
+	held   int64 // what the lane has told the scan's count of memory
+	ahead  int64 // of it, what the fetch that is on its way may bring
 	pace   pace
 }
 
 func newLane(s *source, sink scan.Sink) *lane {
-	l := &lane{src: s, sink: sink, pace: newPace(&s.cfg, s.req.Limit), parser: newParser(s.req.Fields, s.names, &s.cfg, s.req.Bounds, sink)}
+	l := &lane{src: s, sink: sink, memory: s.req.Memory.Account(), pace: newPace(&s.cfg, s.req.Limit), parser: newParser(s.req.Fields, s.names, &s.cfg, s.req.Bounds, sink)}
 	l.parser.extremes = s.req.Extremes && s.spec.MaxRecords == 0 // of a batch that is cut short, extremes are not those of what is left
 	return l
 }
@@ -30,7 +33,7 @@ func newLane(s *source, sink scan.Sink) *lane {
 func (l *lane) close() {
 	l.parser.close()
 	l.count() // of an answer that was left in its midst, because no more rows are wanted
-	l.hold(-l.parser.memory())
+	l.release()
 	if l.client != nil {
 		l.src.cluster.group.release(l.client)
 	}
@@ -145,7 +148,7 @@ func (l *lane) read(ctx context.Context, t *task) error {
 			return err
 		}
 		call := pending
-		pending = nil
+		pending, l.ahead = nil, 0
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
@@ -197,8 +200,8 @@ func (l *lane) read(ctx context.Context, t *task) error {
 		t.touch(next)
 		end = t.claim(to)
 		pace.observe(len(p.RecordBatches), call.took)
-		if to < end && !l.lastNeeded() {
-			pending = l.fetch(ctx, ask{t.partition, to, pace.next(end-to, s.perOffset())})
+		if size := pace.next(end-to, s.perOffset()); to < end && !l.lastNeeded() && l.mayReadAhead(len(p.RecordBatches), size) {
+			pending = l.fetch(ctx, ask{t.partition, to, size})
 		}
 		if err := l.parse(ctx, t, p, next, min(to, end)); err != nil {
 			return err
@@ -213,11 +216,29 @@ func (l *lane) lastNeeded() bool {
 	return limit >= 0 && limit <= smallLimit
 }
 
-// hold notes that the lane holds an answer of so many bytes, besides its buffers.
+// hold notes that the lane holds an answer of so many bytes, besides its buffers and what it reads ahead.
 func (l *lane) hold(answer int64) {
-	n := answer + l.parser.memory()
+	n := answer + l.ahead + l.parser.memory()
 	l.src.stats.memory.Add(n - l.held)
 	l.held = n
+	l.memory.Force(n) // it is there, or on its way
+}
+
+// mayReadAhead reports whether there is memory to fetch size bytes while an answer is parsed, and takes it.
+func (l *lane) mayReadAhead(answer int, size int32) bool {
+	l.ahead = 0
+	if !l.memory.Set(int64(answer) + int64(size) + l.parser.memory()) {
+		return false
+	}
+	l.ahead = int64(size)
+	return true
+}
+
+// release notes that the lane holds nothing any more.
+func (l *lane) release() {
+	l.src.stats.memory.Add(-l.held)
+	l.held = 0
+	l.memory.Close()
 }
 
 // parse pushes the records in [from, to) of an answer.

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/bufbuild/protocompile"
-	"github.com/twmb/avro"
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -33,13 +32,6 @@ const (
 	initialCustomers = 200
 )
 
-const paymentSchema = `{"type":"record","name":"Payment","namespace":"shop","fields":[
- {"name":"order_id","type":"long"},
- {"name":"method","type":{"type":"enum","name":"Method","symbols":["CARD","PAYPAL","INVOICE"]}},
- {"name":"amount","type":{"type":"bytes","logicalType":"decimal","precision":12,"scale":2}},
- {"name":"paid_at","type":{"type":"long","logicalType":"timestamp-millis"}},
- {"name":"note","type":["null","string"],"default":null}]}`
-
 const pageViewSchema = `syntax = "proto3";
 package shop;
 message PageView {
@@ -54,8 +46,7 @@ message PageView {
 // Shop produces the demo's records. It is used by one goroutine.
 type Shop struct {
 	cl        *kgo.Client
-	payment   *avro.Schema
-	paymentID int
+	payments  [2]*paymentVersion
 	view      protoreflect.MessageDescriptor
 	viewID    int
 	rng       *rand.Rand
@@ -89,7 +80,7 @@ func (s *Shop) open(ctx context.Context, registryURL string) error {
 	if err != nil {
 		return err
 	}
-	if s.payment, err = avro.Parse(paymentSchema); err != nil {
+	if s.payments, err = registerPayments(ctx, registry); err != nil {
 		return err
 	}
 	compiler := protocompile.Compiler{Resolver: &protocompile.SourceResolver{Accessor: protocompile.SourceAccessorFromMap(map[string]string{"page_view.proto": pageViewSchema})}}
@@ -98,15 +89,11 @@ func (s *Shop) open(ctx context.Context, registryURL string) error {
 		return err
 	}
 	s.view = files[0].Messages().ByName("PageView")
-	ps, err := registry.CreateSchema(ctx, Payments+"-value", sr.Schema{Schema: paymentSchema, Type: sr.TypeAvro})
-	if err != nil {
-		return fmt.Errorf("register the payment schema: %w", err)
-	}
 	vs, err := registry.CreateSchema(ctx, PageViews+"-value", sr.Schema{Schema: pageViewSchema, Type: sr.TypeProtobuf})
 	if err != nil {
 		return fmt.Errorf("register the page view schema: %w", err)
 	}
-	s.paymentID, s.viewID = ps.ID, vs.ID
+	s.viewID = vs.ID
 	return nil
 }
 
@@ -136,7 +123,6 @@ var (
 	cities     = []string{"Prague", "Lisbon", "Oslo", "Kyoto", "Lima", "Nairobi"}
 	skus       = []string{"tea-green", "tea-black", "mug-blue", "kettle", "sieve", "honey"}
 	pages      = []string{"/", "/tea", "/mugs", "/cart", "/checkout"}
-	methods    = []string{"CARD", "CARD", "CARD", "PAYPAL", "INVOICE"}
 )
 
 // order makes the order with the next number and the payment for it.
@@ -159,14 +145,12 @@ func (s *Shop) order(at time.Time) (*kgo.Record, *kgo.Record, error) {
 		return nil, nil, err
 	}
 	key := []byte(o.Customer.ID)
-	paid, err := s.payment.AppendEncode(s.header(s.paymentID, nil), map[string]any{
-		"order_id": o.OrderID, "method": methods[s.rng.IntN(len(methods))], "amount": json.Number(o.Total), "paid_at": at.Add(2 * time.Second), "note": nil,
-	})
+	paid, err := s.paymentFor(o.OrderID, key, o.Total, at.Add(2*time.Second))
 	if err != nil {
-		return nil, nil, fmt.Errorf("encode a payment: %w", err)
+		return nil, nil, err
 	}
 	headers := []kgo.RecordHeader{{Key: "source", Value: []byte(o.Type)}, {Key: "trace", Value: fmt.Appendf(nil, "%016x", s.rng.Uint64())}}
-	return &kgo.Record{Topic: Orders, Key: key, Value: value, Timestamp: at, Headers: headers}, &kgo.Record{Topic: Payments, Key: key, Value: paid, Timestamp: at.Add(2 * time.Second)}, nil
+	return &kgo.Record{Topic: Orders, Key: key, Value: value, Timestamp: at, Headers: headers}, paid, nil
 }
 
 func (s *Shop) pageView(at time.Time) (*kgo.Record, error) {

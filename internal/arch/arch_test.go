@@ -47,6 +47,7 @@ var layers = map[string][]string{
 	"internal/decode/ddl":         {},
 	"internal/decode/jsonschema":  {"internal/decode/..."},
 	"internal/decode/framed":      {"internal/decode"},
+	"internal/decode/serde":       {"internal/decode"},
 	"internal/demo":               {},
 	"internal/testkit":            {"..."},
 	"streaming/store":             {"internal/scan"},

@@ -11,13 +11,15 @@ import (
 // Field is a column made of a value in JSON records.
 //
 // A string is converted to the column's type as a cast would; a number or boolean in a Text column is its text, an object or array there its JSON. Numbers in
-// a Timestamp are seconds since 1970. Everything else of another type is a field error.
+// a Timestamp are seconds since 1970, unless Unit says otherwise. Everything else of another type is a field error.
 type Field struct {
 	column.Field
 	// Path leads to the value; nil is the member of the record with the column's name.
 	Path Path
 	// WallClock drops the zone of a time in place of converting it to UTC.
 	WallClock bool
+	// Unit is what numbers count in a Date, Time or Timestamp column.
+	Unit Unit
 	// KeepNull gives the JSON null of a record as JSON null, not as NULL; it is for JSON columns.
 	KeepNull bool
 }
@@ -32,8 +34,11 @@ type Schema struct {
 
 var _ decode.Schema = (*Schema)(nil)
 
-// NewSchema is the schema of records that are objects with some fields.
-func NewSchema(fields []Field) *Schema { return newSchema(fields, true) }
+// NewSchema is the schema of records that are objects with some fields, or of values of any type when the only field is the whole record (Path{}).
+func NewSchema(fields []Field) *Schema {
+	whole := len(fields) == 1 && fields[0].Path != nil && len(fields[0].Path) == 0
+	return newSchema(fields, !whole)
+}
 
 // Whole is the schema of records that are any JSON value, which is the one column.
 func Whole(name string) *Schema {

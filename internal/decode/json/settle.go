@@ -1,7 +1,6 @@
 package json
 
 import (
-	"bytes"
 	"encoding/base64"
 	"math"
 	"unicode/utf8"
@@ -68,18 +67,18 @@ func (f *Field) integer(v Value, text []byte) (n int64, fault convert.Fault) {
 		return int64(u), fault
 	case column.Date:
 		if number {
-			return 0, convert.Syntax
+			return f.moment(text)
 		}
 		return convert.Date(text)
 	case column.Time:
 		if number {
-			return 0, convert.Syntax
+			return f.moment(text)
 		}
 		return convert.TimeOfDay(text)
 	case column.Timestamp:
 		switch {
 		case number:
-			return seconds(text)
+			return f.moment(text)
 		case f.WallClock:
 			return convert.WallClock(text)
 		}
@@ -99,21 +98,6 @@ func (f *Field) holds(n int64) bool {
 		bits = min(bits, f.Width)
 	}
 	return n>>(bits-1) == n>>63
-}
-
-// seconds reads a number as seconds since 1970, to the microsecond.
-func seconds(text []byte) (int64, convert.Fault) {
-	var buf [32]byte
-	exact, fault := convert.AppendDecimal(buf[:0], text, 24, 6)
-	if fault != convert.OK {
-		return 0, fault
-	}
-	point := bytes.IndexByte(exact, '.')
-	n, fault := convert.Int64(append(exact[:point], exact[point+1:]...))
-	if fault == convert.OK && !convert.InTimestampRange(n) {
-		fault = convert.Overflow
-	}
-	return n, fault
 }
 
 func (d *fieldDecoder) settleText(record []byte, f *Field, v Value, scratch []byte) (decode.Slot, []byte, error) {

@@ -12,6 +12,7 @@ import (
 // functionsOf is what SQL can call: our scalar functions, and the table functions with the connections of the process behind it.
 func functionsOf(e *engine, cfg Config, hosts hostRules, pool *kafka.Pool) functionSet {
 	env := readkafka.Env{Pool: pool, Observe: e.observe}
+	env.Privileges = func() sql.PrivilegedOperationChecker { return e.users }
 	env.FilesDir = cfg.FilesDir
 	env.Allow = hosts.allow
 	env.DefaultConnection = cfg.DefaultConnection

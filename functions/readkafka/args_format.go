@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"millrace/internal/decode"
+	"millrace/internal/decode/csv"
 	"millrace/internal/kafka"
 	"millrace/internal/option"
 	"millrace/internal/sqlerr"
@@ -17,7 +18,11 @@ type Format struct {
 	Schema string
 	// Message is the Protobuf message, empty for the first; Descriptors is the content of the file of descriptors.
 	Message, Descriptors string
-	Mode                 decode.Mode
+	// InferSchema finds the fields of JSON in a sample.
+	InferSchema bool
+	// CSV is the dialect of csv.
+	CSV  csv.Options
+	Mode decode.Mode
 	// SkipTombstones leaves out records without a value.
 	SkipTombstones bool
 	// Payload adds the column payload of Managed I/O, which spells the format data_format; Headers shows the headers in SELECT *.
@@ -27,9 +32,20 @@ type Format struct {
 // raw reports whether records are given as they are.
 func (f *Format) raw() bool { return f.Value == "raw" && f.Key == "raw" }
 
+// samples reports whether the columns are found in records.
+func (f *Format) samples() bool {
+	return f.InferSchema || f.Value == "csv" && f.Schema == "" || f.Key == "csv"
+}
+
+// asks reports whether finding the columns takes somebody else's answer.
+func (f *Format) asks() bool { return f.samples() }
+
 // decidingColumns are the arguments that decide which columns a call has.
 var decidingColumns = []string{"includeHeaders", "format", "keyFormat", "schema", "inferSchema", "messageName", "descFilePath", "schemaRegistryUrl", "schemaRegistrySubject",
-	"schemaRegistryVersion", "schemaRegistryAuth*", "keySubject", "mode", "tombstones"}
+	"schemaRegistryVersion", "schemaRegistryAuth*", "keySubject", "mode", "tombstones", "delimiter", "quote", "escape", "comment", "header", "nullValue", "ignoreLeadingWhiteSpace", "ignoreTrailingWhiteSpace"}
+
+// csvArguments are those of format csv alone.
+var csvArguments = []string{"delimiter", "quote", "escape", "comment", "header", "nullValue", "ignoreLeadingWhiteSpace", "ignoreTrailingWhiteSpace"}
 
 // DecidesColumns reports whether the value of the named argument decides which columns read_kafka has, or what is in them.
 func DecidesColumns(name string) bool {
@@ -65,17 +81,42 @@ func bindFormat(v *option.Values, env ArgsEnv) (Format, error) {
 		return f, sqlerr.New(sqlerr.OptionConflict, "'%s' is given, but '%s' is '%s', which has no schema", v.As("schema"), v.As("format"), f.Value).
 			WithHint("formats with a schema are json, avro, proto and csv")
 	}
-	if err := f.protobuf(v, env); err != nil {
+	if f.InferSchema = v.Bool("inferSchema"); f.InferSchema && f.Value != "json" {
+		return f, notFor(v, "inferSchema", f.Value, "json")
+	}
+	if f.InferSchema && f.Schema != "" {
+		return f, sqlerr.New(sqlerr.OptionConflict, "'%s' and '%s' exclude each other", v.As("schema"), v.As("inferSchema")).WithHint("keep one of them")
+	}
+	if err := f.dialect(v); err != nil {
 		return f, err
 	}
-	return f, nil
+	return f, f.protobuf(v, env)
+}
+
+// notFor is the error for an argument that means nothing to a format.
+func notFor(v *option.Values, name, format, only string) error {
+	return sqlerr.New(sqlerr.OptionConflict, "'%s' is given, but '%s' is '%s'", v.As(name), v.As("format"), format).WithHint("it is for format => '%s'", only)
+}
+
+// dialect binds the arguments that only csv has.
+func (f *Format) dialect(v *option.Values) error {
+	for _, name := range csvArguments {
+		if v.Has(name) && f.Value != "csv" {
+			return notFor(v, name, f.Value, "csv")
+		}
+	}
+	f.CSV = csv.Options{
+		Delimiter: v.String("delimiter"), Quote: v.String("quote"), Escape: v.String("escape"), Comment: v.String("comment"), Header: v.Bool("header"), Null: v.String("nullValue"),
+		TrimLeading: v.Bool("ignoreLeadingWhiteSpace"), TrimTrailing: v.Bool("ignoreTrailingWhiteSpace"),
+	}
+	return nil
 }
 
 // protobuf binds the arguments that only Protobuf has.
 func (f *Format) protobuf(v *option.Values, env ArgsEnv) error {
 	for _, name := range []string{"messageName", "descFilePath"} {
 		if v.Has(name) && f.Value != "proto" {
-			return sqlerr.New(sqlerr.OptionConflict, "'%s' is given, but '%s' is '%s'", v.As(name), v.As("format"), f.Value).WithHint("it is for format => 'proto'")
+			return notFor(v, name, f.Value, "proto")
 		}
 	}
 	f.Message = strings.TrimPrefix(v.String("messageName"), ".")

@@ -9,6 +9,7 @@ import (
 
 	"millrace/internal/decode"
 	"millrace/internal/decode/avro"
+	"millrace/internal/decode/csv"
 	"millrace/internal/decode/ddl"
 	"millrace/internal/decode/json"
 	"millrace/internal/decode/proto"
@@ -67,7 +68,9 @@ func (n *Node) schemaOf(ctx *sql.Context, format string, of part) (decode.Schema
 	case "raw":
 		return nil, nil
 	case "json":
-		return n.jsonSchema(of)
+		return n.jsonSchema(ctx, of)
+	case "csv":
+		return n.csvSchema(ctx, of)
 	case "avro":
 		return n.avroSchema(of)
 	case "proto":
@@ -81,9 +84,12 @@ func (n *Node) schemaOf(ctx *sql.Context, format string, of part) (decode.Schema
 }
 
 // jsonSchema is the schema of JSON: the fields of the argument schema, which is for values, else one column.
-func (n *Node) jsonSchema(of part) (decode.Schema, error) {
-	if of == partKey || n.format.Schema == "" {
+func (n *Node) jsonSchema(ctx *sql.Context, of part) (decode.Schema, error) {
+	switch {
+	case of == partKey, n.format.Schema == "" && !n.format.InferSchema:
 		return json.Whole(string(of)), nil
+	case n.format.InferSchema:
+		return n.inferredSchema(ctx)
 	}
 	columns, err := ddl.Parse(n.format.Schema)
 	if err != nil {
@@ -164,6 +170,46 @@ func wrongText(err error, hint string) error {
 		}
 	}
 	return e
+}
+
+// inferredSchema is the schema of JSON values as a sample has them.
+func (n *Node) inferredSchema(ctx *sql.Context) (decode.Schema, error) {
+	records, err := n.sample(ctx, partValue, sampleRecords)
+	if err != nil {
+		return nil, err
+	}
+	columns, used := ddl.Infer(records)
+	if len(columns) == 0 {
+		return nil, sqlerr.New(sqlerr.OptionInvalid, "'inferSchema' finds no fields: %d of the %d records read are JSON objects", used, len(records)).WithHint("give 'schema', such as 'id BIGINT, name STRING'")
+	}
+	return json.NewSchema(jsonFields(columns)), nil
+}
+
+// csvSchema is the schema of csv: the columns of the argument schema, else those of the first record, all text.
+func (n *Node) csvSchema(ctx *sql.Context, of part) (decode.Schema, error) {
+	f := &n.format
+	var fields []csv.Field
+	if of == partValue && f.Schema != "" {
+		columns, err := ddl.Parse(f.Schema)
+		if err != nil {
+			return nil, wrongSchema(err)
+		}
+		for _, c := range columns {
+			fields = append(fields, csv.Field{Field: c.Field(), WallClock: c.Type.Name == ddl.TimestampNTZ})
+		}
+		return csv.NewSchema(fields, f.CSV)
+	}
+	records, err := n.sample(ctx, of, 1)
+	switch {
+	case err != nil:
+		return nil, err
+	case len(records) == 0:
+		return nil, sqlerr.New(sqlerr.OptionMissing, "the columns of csv are not known: there is no record to take them from").WithHint("give 'schema', such as 'id BIGINT, name STRING'")
+	}
+	if fields, err = csv.Infer(records[0], f.CSV); err != nil {
+		return nil, sqlerr.New(sqlerr.OptionMissing, "the columns of csv are not known: the first record is no row of csv: %s", mainLine(err)).WithHint("give 'schema', such as 'id BIGINT, name STRING'")
+	}
+	return csv.NewSchema(fields, f.CSV)
 }
 
 // jsonFields are columns in JSON records.

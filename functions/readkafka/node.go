@@ -2,6 +2,7 @@ package readkafka
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"sync/atomic"
 
@@ -26,6 +27,8 @@ type Env struct {
 	ArgsEnv
 	// Pool holds the connections. It outlives the nodes.
 	Pool *kafka.Pool
+	// Privileges, when not nil, gives what checks the privileges of a session's user: finding the columns may ask a broker or a registry.
+	Privileges func() sql.PrivilegedOperationChecker
 	// Observe, when not nil, is given each source that a call opens, and what its scan takes memory from, and gives the source to use instead: the server
 	// counts what scans read and hold.
 	Observe func(ctx *sql.Context, src scan.Source, held *memory.Budget) scan.Source
@@ -117,6 +120,16 @@ func (n *Node) decide(ctx *sql.Context, before *Node) error {
 		return nil
 	}
 	n.format = f
+	if f.asks() && n.env.Privileges != nil && !Allowed(ctx, n.env.Privileges(), n.named) {
+		// The engine refuses the call once it is made; until then it must not reach out for who may not make it.
+		n.layout = rawLayout(n.databaseName(), true, true)
+		return nil
+	}
+	if f.samples() && slices.ContainsFunc(n.named, func(a named.Arg) bool { return named.HasParameter(a.Value) }) {
+		n.undecided = true
+		n.layout = rawLayout(n.databaseName(), true, true)
+		return nil
+	}
 	n.layout, err = n.decoding(ctx)
 	return err
 }

@@ -1,0 +1,23 @@
+package readkafka
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestCSV(t *testing.T) {
+	s := newSession(t, newTopic(t, values("1,Ann,1.5", `2,"B ""b""",`, nil, "3,c", "x,d,2", "4,\"\",\"7\"\n")...))
+	expectRows(t, s.both("SELECT id, name, price, _error FROM %s", ", 'format', 'csv', 'schema', 'id INT, name STRING, price DECIMAL'"),
+		"1|Ann|2|NULL", `2|B "b"|NULL|NULL`, "NULL|NULL|NULL|NULL", "NULL|NULL|NULL|value: malformed: 2 fields, 3 columns", "NULL|d|2|value: 'id': wrong type: 'x' is no INT at byte 0", "4||7|NULL")
+	expectRows(t, s.both("SELECT c1, c3 FROM %s WHERE c2 = 'Ann'", ", 'format', 'csv'"), "1|1.5")
+	s = newSession(t, newTopic(t, values("id; name\n1;' x'", "name;id\nNULL;2")...))
+	expectRows(t, s.both("SELECT id, name FROM %s", `, 'format', 'csv', 'sep', ';', 'quote', '''', 'header', 'true', 'nullValue', 'NULL', 'ignoreLeadingWhiteSpace', 'true'`), "1| x", "2|NULL")
+}
+
+func TestInferSchema(t *testing.T) {
+	s := newSession(t, newTopic(t, values(`{"id":1,"tags":["x"]}`, nil, "{", `{"id":2.5,"name":"a"}`)...))
+	expectRows(t, s.both("SELECT id, tags, name FROM %s", ", 'format', 'json', 'inferSchema', 'true'"), `1|["x"]|NULL`, "NULL|NULL|NULL", "NULL|NULL|NULL", "2.5|NULL|a")
+	if _, err := newSession(t, newTopic(t)).query("SELECT * FROM $('subscribe', 't', 'format', 'json', 'inferSchema', 'true')"); err == nil || !strings.Contains(err.Error(), "'inferSchema' finds no fields: 0 of the 0 records") {
+		t.Error(err)
+	}
+}

@@ -7,15 +7,19 @@ import (
 	"testing"
 )
 
-// TestEveryArgumentIsExplained wants docs/read-kafka.md to speak of each argument.
+// TestEveryArgumentIsExplained wants docs/read-kafka.md or docs/formats.md to speak of each argument.
 func TestEveryArgumentIsExplained(t *testing.T) {
-	data, err := os.ReadFile(filepath.Join("..", "..", "docs", "read-kafka.md"))
-	if err != nil {
-		t.Fatal(err)
+	var text string
+	for _, name := range []string{"read-kafka.md", "formats.md"} {
+		data, err := os.ReadFile(filepath.Join("..", "..", "docs", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		text += string(data)
 	}
 	for _, o := range Arguments.Options() {
-		if text := string(data); !strings.Contains(text, o.Name+" =>") && !strings.Contains(text, "`"+o.Name+"`") {
-			t.Errorf("docs/read-kafka.md does not speak of %s", o.Name)
+		if !strings.Contains(text, o.Name+" =>") && !strings.Contains(text, "`"+o.Name+"`") {
+			t.Errorf("the documentation does not speak of %s", o.Name)
 		}
 	}
 }

@@ -8,14 +8,10 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/bufbuild/protocompile"
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/sr"
-	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/reflect/protoreflect"
-	"google.golang.org/protobuf/types/dynamicpb"
 )
 
 // The topics of the demo.
@@ -32,23 +28,11 @@ const (
 	initialCustomers = 200
 )
 
-const pageViewSchema = `syntax = "proto3";
-package shop;
-message PageView {
-  uint64 id = 1;
-  string user = 2;
-  string url = 3;
-  uint32 millis = 4;
-  oneof referrer { string search = 5; string campaign = 6; }
-}
-`
-
 // Shop produces the demo's records. It is used by one goroutine.
 type Shop struct {
 	cl        *kgo.Client
 	payments  [2]*paymentVersion
-	view      protoreflect.MessageDescriptor
-	viewID    int
+	views     *pageViews
 	rng       *rand.Rand
 	nextOrder int64
 	nextView  uint64
@@ -83,17 +67,9 @@ func (s *Shop) open(ctx context.Context, registryURL string) error {
 	if s.payments, err = registerPayments(ctx, registry); err != nil {
 		return err
 	}
-	compiler := protocompile.Compiler{Resolver: &protocompile.SourceResolver{Accessor: protocompile.SourceAccessorFromMap(map[string]string{"page_view.proto": pageViewSchema})}}
-	files, err := compiler.Compile(ctx, "page_view.proto")
-	if err != nil {
+	if s.views, err = registerPageViews(ctx, registry); err != nil {
 		return err
 	}
-	s.view = files[0].Messages().ByName("PageView")
-	vs, err := registry.CreateSchema(ctx, PageViews+"-value", sr.Schema{Schema: pageViewSchema, Type: sr.TypeProtobuf})
-	if err != nil {
-		return fmt.Errorf("register the page view schema: %w", err)
-	}
-	s.viewID = vs.ID
 	return nil
 }
 
@@ -122,7 +98,6 @@ var (
 	orderTypes = []string{"web", "app", "store", "partner"}
 	cities     = []string{"Prague", "Lisbon", "Oslo", "Kyoto", "Lima", "Nairobi"}
 	skus       = []string{"tea-green", "tea-black", "mug-blue", "kettle", "sieve", "honey"}
-	pages      = []string{"/", "/tea", "/mugs", "/cart", "/checkout"}
 )
 
 // order makes the order with the next number and the payment for it.
@@ -151,25 +126,6 @@ func (s *Shop) order(at time.Time) (*kgo.Record, *kgo.Record, error) {
 	}
 	headers := []kgo.RecordHeader{{Key: "source", Value: []byte(o.Type)}, {Key: "trace", Value: fmt.Appendf(nil, "%016x", s.rng.Uint64())}}
 	return &kgo.Record{Topic: Orders, Key: key, Value: value, Timestamp: at, Headers: headers}, paid, nil
-}
-
-func (s *Shop) pageView(at time.Time) (*kgo.Record, error) {
-	m := dynamicpb.NewMessage(s.view)
-	set := func(name protoreflect.Name, v any) { m.Set(s.view.Fields().ByName(name), protoreflect.ValueOf(v)) }
-	user := fmt.Sprintf("c%04d", s.rng.IntN(initialCustomers))
-	set("id", s.nextView)
-	s.nextView++
-	set("user", user)
-	set("url", pages[s.rng.IntN(len(pages))])
-	set("millis", uint32(20+s.rng.IntN(400)))
-	if s.rng.IntN(3) == 0 {
-		set("campaign", "spring")
-	}
-	value, err := proto.MarshalOptions{}.MarshalAppend(s.header(s.viewID, []int{0}), m)
-	if err != nil {
-		return nil, fmt.Errorf("encode a page view: %w", err)
-	}
-	return &kgo.Record{Topic: PageViews, Key: []byte(user), Value: value, Timestamp: at}, nil
 }
 
 // header is the Confluent frame: a zero byte, the schema id and, for Protobuf, the index of the message.

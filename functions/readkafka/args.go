@@ -5,6 +5,7 @@ import (
 	"maps"
 	"net"
 	"regexp"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -48,7 +49,9 @@ type Args struct {
 	Stream bool
 	// Readers bounds how many lanes read at once, 0 for the default.
 	Readers int
-	Format  Format
+	// Computing is over how many lanes what is read is spread for decoding and computing, 0 for those that read.
+	Computing int
+	Format    Format
 	// TimestampSkew is how far records may be out of the order of their timestamps, nil when the user has not said so.
 	TimestampSkew *time.Duration
 	// DiscoveryInterval is how often a STREAM looks for new partitions and topics, 0 for the default.
@@ -225,6 +228,9 @@ func (b *binder) reading() error {
 	a.Spec.MinPartitions = int(b.Int("minPartitions"))
 	a.Spec.MaxRecordsPerPartition = b.Int("maxRecordsPerPartition")
 	a.Readers = int(b.Int("readers"))
+	if err := b.redistribution(); err != nil {
+		return err
+	}
 	var err error
 	if a.Format, err = bindFormat(b.Values, b.env); err != nil {
 		return err
@@ -244,6 +250,23 @@ func (b *binder) reading() error {
 		return sqlerr.New(sqlerr.OptionConflict, "'%s' is %d, more than '%s', which is %d", b.As("minOffsetsPerTrigger"), a.Trigger.MinOffsets, b.As("maxOffsetsPerTrigger"), a.Trigger.MaxOffsets)
 	}
 	return b.discovery()
+}
+
+// redistribution binds what spreads the work behind the readers.
+func (b *binder) redistribution() error {
+	keys, on := b.Int("redistributeNumKeys"), b.Bool("redistribute")
+	switch {
+	case keys > 0 && !on:
+		return sqlerr.New(sqlerr.OptionConflict, "'%s' is %d without 'redistribute'", b.As("redistributeNumKeys"), keys).WithHint("add redistribute => true, or leave '%s' out", b.As("redistributeNumKeys"))
+	case b.Bool("offsetDeduplication") && b.Bool("allowDuplicates"):
+		return sqlerr.New(sqlerr.OptionConflict, "'%s' and '%s' exclude each other", b.As("offsetDeduplication"), b.As("allowDuplicates")).WithHint("leave one of them out")
+	case on:
+		b.args.Computing = runtime.GOMAXPROCS(0)
+		if keys > 0 {
+			b.args.Computing = int(min(keys, int64(b.args.Computing)))
+		}
+	}
+	return nil
 }
 
 // longestRead is the largest value of maxReadTimeSeconds: a year.

@@ -14,8 +14,6 @@ const (
 	onlyStream   = "only a STREAM read has triggers"
 	noPolling    = "nothing is polled: a bounded read ends at the offsets fixed at its start"
 	retriesOwn   = "offset look-ups are retried within the connect time-out"
-	sharesWork   = "a bounded read always shares its work among its readers, whatever the partitions are"
-	readsOnce    = "a bounded read delivers every record once"
 	endingStream = "ending offset not valid in streaming queries"
 )
 
@@ -115,13 +113,19 @@ func readingArguments() []option.Option {
 		{Name: "fetchOffset.retryIntervalMs", Type: option.Long, Batch: option.Ignored, Stream: option.Ignored, Reason: retriesOwn,
 			Doc: "Accepted for statements written for Spark.", Example: "1000"},
 		{Name: "readers", Type: option.Int, Min: 1, Max: 64, DefaultNote: "two a processor, 16 at most", Stream: option.Later, Doc: "How many readers work at once.", Example: "4"},
-		{Name: "redistribute", Aliases: []string{"redistributed"}, Type: option.Bool, Default: "false", Batch: option.Ignored, Stream: option.Later, Reason: sharesWork,
-			Doc: "Decode and compute in parallel behind one reader.", Example: "true"},
-		{Name: "redistributeNumKeys", Type: option.Long, Batch: option.Ignored, Stream: option.Later, Reason: sharesWork, Doc: "The number of buckets of redistribute.", Example: "32"},
-		{Name: "redistributeByRecordKey", Type: option.Bool, Default: "false", Batch: option.Ignored, Stream: option.Later, Reason: sharesWork, Doc: "Buckets by the record's key.", Example: "true"},
-		{Name: "allowDuplicates", Type: option.Bool, Default: "false", Batch: option.Ignored, Stream: option.Later, Reason: readsOnce, Doc: "At-least-once in place of exactly-once.", Example: "true"},
-		{Name: "offsetDeduplication", Type: option.Bool, Default: "false", Batch: option.Ignored, Stream: option.Later, Reason: readsOnce, Doc: "Deduplicate by offset.", Example: "true"},
-		{Name: "deduplicate", Type: option.Enum, Words: []string{"offset"}, Batch: option.Ignored, Stream: option.Later, Reason: readsOnce, Doc: "Deduplicate by offset.", Example: "'offset'"},
+		{Name: "redistribute", Aliases: []string{"redistributed"}, Type: option.Bool, Default: "false", Stream: option.Later,
+			Doc:     "Decode and compute on lanes of their own, one a processor, behind the readers; a LIMIT without ORDER BY keeps the order of offsets and does not use them.",
+			Example: "true"},
+		{Name: "redistributeNumKeys", Type: option.Long, Default: "0", Stream: option.Later,
+			Doc: "The most lanes that redistribute uses; more than there are processors make no difference, and 0 leaves it to them.", Example: "2"},
+		{Name: "redistributeByRecordKey", Type: option.Bool, Default: "false", Stream: option.Later,
+			Doc: "Keeps records of one key in their order behind redistribute; of a read with an end the order is not promised with or without it.", Example: "true"},
+		{Name: "allowDuplicates", Type: option.Bool, Default: "false", Stream: option.Later,
+			Doc: "Lets redistribute deliver records twice; a read with an end delivers each once all the same.", Example: "true"},
+		{Name: "offsetDeduplication", Type: option.Bool, Default: "false", Stream: option.Later,
+			Doc: "Leaves out by their offsets what redistribute delivers twice; a read with an end delivers each record once all the same.", Example: "true"},
+		{Name: "deduplicate", Type: option.Enum, Words: []string{"offset"}, Stream: option.Later,
+			Doc: "Leaves out by their offsets what is delivered twice; a read with an end delivers each record once all the same.", Example: "'offset'"},
 		{Name: "commitOffsets", Aliases: []string{"commitOffsetsInFinalize", "commitOffsetInFinalize"}, Type: option.Bool, Default: "false", Batch: option.Later, Stream: option.Later,
 			Doc: "Mirror positions to a consumer group for lag tools.", Example: "true"},
 		{Name: "timestampPolicy", Type: option.Scalar, Batch: option.Later, Stream: option.Later, Doc: "How event time advances.", Example: "'CreateTime'"},

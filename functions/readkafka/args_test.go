@@ -126,6 +126,9 @@ func show(a *Args) string {
 	if s.MinPartitions != 0 || s.MaxRecordsPerPartition != 0 {
 		line("splits     at least %d, at most %d records each", s.MinPartitions, s.MaxRecordsPerPartition)
 	}
+	if a.Computing != 0 {
+		line("computing on lanes of their own")
+	}
 	if a.Readers != 0 {
 		line("readers    %d", a.Readers)
 	}

@@ -119,6 +119,7 @@ func randomKafkaQuery(h *testkit.History, rnd *rand.Rand) kafkaQuery {
 	// The timestamps of a history lie within 100 s, so this assertion is true.
 	args += pick("", ", 'timestampSkew', '100s'")
 	args += pick("", "", ", 'minPartitions', '7'")
+	args += pick("", "", ", 'redistribute', 'true'", ", 'readers', '1', 'redistribute', 'true'")
 	q := kafkaQuery{from: "$(" + args + ")"}
 	op := func() string { return pick("=", "<>", "<", "<=", ">", ">=") }
 	at := func() string {

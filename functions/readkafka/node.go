@@ -212,7 +212,11 @@ func plan(ctx *sql.Context, cluster *kafka.Cluster, args *Args, req scan.Request
 	if req.Lanes == 0 {
 		req.Lanes = args.Readers
 	}
-	return snapshot.Plan(ctx, spec, req)
+	src, err := snapshot.Plan(ctx, spec, req)
+	if err != nil || args.Computing == 0 || req.Ordered || req.Limit >= 0 || req.Newest != nil {
+		return src, err
+	}
+	return scan.Redistribute(src, args.Computing, req.Memory), nil
 }
 
 // WithStatement begins a statement: all references to a topic under the context that it returns see the same partitions, with the same ends. Each execution

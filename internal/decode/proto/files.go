@@ -42,7 +42,7 @@ type Files struct {
 }
 
 // ParseText compiles proto text: proto2, proto3 or edition 2023. references are the files that it imports, directly or not, by the name they are
-// imported with. google/protobuf, google/type and confluent need not be among them. Errors are sqlerr errors that give the place in the text.
+// imported with. google/protobuf, google/type and confluent need not be among them. Instead of text each may be a FileDescriptorProto in base64. Errors are sqlerr errors that give the place in the text.
 func ParseText(text string, references map[string]string) (*Files, error) {
 	root := rootName
 	for {
@@ -58,6 +58,7 @@ func ParseText(text string, references map[string]string) (*Files, error) {
 	sources[root] = text
 	compiler := protocompile.Compiler{
 		Resolver: protocompile.CompositeResolver{
+			protocompile.ResolverFunc(encodedFiles(sources)),
 			&protocompile.SourceResolver{Accessor: protocompile.SourceAccessorFromMap(sources)},
 			protocompile.WithStandardImports(bundledResolver()),
 		},

@@ -1,4 +1,4 @@
-// Package functions has the scalar SQL functions that Millrace adds to the engine.
+// Package functions has the SQL functions that Millrace adds to the engine.
 //
 // They are one table (table.go): name, arguments, a sentence, an example with its result. The engine's functions, docs/functions.md and the test
 // that runs every example come from it, so none can say something else than the others.

@@ -55,7 +55,7 @@ func document() string {
 				b.WriteString(docPatterns)
 			}
 		}
-		fmt.Fprintf(&b, "\n### %s\n\n`%s%s` → %s\n\n%s\n\n```sql\nSELECT %s;  -- %s\n```\n", f.Name, f.Name, f.Args, f.Returns, f.Doc, f.Example, f.Result)
+		fmt.Fprintf(&b, "\n### %s\n\n`%s%s` → %s\n\n%s\n\n```sql\nSELECT %s;  -- %s\n```\n", f.Name, f.Name, f.Args, f.Returns, f.Doc, f.example(), f.Result)
 	}
 	return b.String()
 }

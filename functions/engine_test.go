@@ -10,7 +10,9 @@ import (
 	"github.com/dolthub/go-mysql-server/memory"
 	"github.com/dolthub/go-mysql-server/sql"
 	"github.com/dolthub/go-mysql-server/sql/types"
+
 	"github.com/dolthub/vitess/go/vt/sqlparser"
+	"millrace/planner/agg"
 )
 
 // testEngine is the engine with our functions and nothing else of ours.
@@ -24,6 +26,7 @@ func newTestEngine(t testing.TB) *testEngine {
 	provider := memory.NewDBProvider(memory.NewDatabase("test"))
 	engine := sqle.NewDefault(provider)
 	engine.Analyzer.Catalog.RegisterFunction(sql.NewEmptyContext(), Functions()...)
+	agg.RegisterNames()
 	t.Cleanup(func() {
 		if err := engine.Close(); err != nil {
 			t.Error(err)
@@ -83,7 +86,7 @@ func (e *testEngine) query(statement string) (string, error) {
 func TestExamplesOfTheDocsGiveTheirResults(t *testing.T) {
 	e := newTestEngine(t)
 	for _, f := range Table() {
-		got, err := e.query("SELECT " + f.Example)
+		got, err := e.query("SELECT " + f.example())
 		if err != nil || got != f.Result {
 			t.Errorf("%s: %s gives %s (%v), the docs say %s", f.Name, f.Example, got, err, f.Result)
 		}

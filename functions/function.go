@@ -20,14 +20,22 @@ type Function struct {
 	Args, Returns string
 	// Doc is what it does, in a sentence or two.
 	Doc string
-	// Example is an expression, Result what a client shows for it.
-	Example, Result string
+	// Example is an expression, Result what a client shows for it. From is what the example is over, for an aggregate.
+	Example, From, Result string
 	// Internal functions are what the dialect makes of operators; users write the operators.
 	Internal bool
 
 	// least and most bound the number of arguments; most -1 means any number.
 	least, most int
 	build       func(ctx *sql.Context, f *Function, args []sql.Expression) (sql.Expression, error)
+}
+
+// example is Example with what it is over.
+func (f *Function) example() string {
+	if f.From == "" {
+		return f.Example
+	}
+	return f.Example + " FROM " + f.From
 }
 
 // Table returns all functions, in the order of the docs.

@@ -1,6 +1,11 @@
 package functions
 
-import "millrace/planner/expr"
+import (
+	"github.com/dolthub/go-mysql-server/sql"
+
+	"millrace/planner/agg"
+	"millrace/planner/expr"
+)
 
 const (
 	groupOperators = "Operators"
@@ -8,6 +13,7 @@ const (
 	groupTime      = "Time"
 	groupBytes     = "Bytes and text"
 	groupKafka     = "Kafka"
+	groupAggregate = "Aggregates"
 )
 
 // table is all functions there are. Sentences end with a full stop, examples run in the tests.
@@ -120,6 +126,56 @@ var table = []Function{
 		Example: "secret('kafka', 'password')", Result: "[redacted]",
 		least: 2, most: 2, build: buildSecret,
 	},
+	{
+		Name: "approx_count_distinct", Group: groupAggregate,
+		Args: "(x [, error DOUBLE])", Returns: "BIGINT",
+		Doc: "About how many different values there are, in little memory (HyperLogLog): exact up to 256 values, beyond that with a standard error of 1.6 %, or at most of the second argument, a constant of 0.0041 or more. " +
+			"COUNT(DISTINCT x) is exact at any number. Texts are told apart byte by byte.",
+		Example: "approx_count_distinct(x)", From: "(SELECT 'a' AS x UNION ALL SELECT 'b' UNION ALL SELECT 'a') AS t", Result: "2",
+		least: 1, most: 2, build: aggregate(agg.NewApproxCountDistinct),
+	},
+	{
+		Name: "collect_list", Group: groupAggregate,
+		Args: "(x)", Returns: "JSON",
+		Doc: "The values as a JSON array, without the NULLs; empty when there are none. Values of a topic come in any order. Numbers keep their digits, text, BINARY and times are strings. " +
+			"With DISTINCT in front of x every value comes once.",
+		Example: "collect_list(x)", From: "(SELECT 1.50 AS x UNION ALL SELECT NULL UNION ALL SELECT 2.25) AS t", Result: "[1.50,2.25]",
+		least: 1, most: 1, build: aggregate(agg.NewCollectList),
+	},
+	{
+		Name: "count_if", Group: groupAggregate,
+		Args: "(condition BOOLEAN)", Returns: "BIGINT", Doc: "The number of rows where the condition is true. FALSE and NULL do not count.",
+		Example: "count_if(x > 1)", From: "(SELECT 1 AS x UNION ALL SELECT 2 UNION ALL SELECT NULL) AS t", Result: "1",
+		least: 1, most: 1, build: aggregate(agg.NewCountIf),
+	},
+	{
+		Name: "max_by", Group: groupAggregate,
+		Args: "(x, y)", Returns: "the type of x",
+		Doc:     "x in the row where y is greatest. Rows where y is NULL are left out; x may be NULL. Where several rows have the greatest y it is the greatest x of these.",
+		Example: "max_by(name, price)", From: "(SELECT 'tea' AS name, 3 AS price UNION ALL SELECT 'coffee', 4) AS t", Result: "coffee",
+		least: 2, most: 2, build: aggregate(agg.NewMaxBy),
+	},
+	{
+		Name: "min_by", Group: groupAggregate,
+		Args: "(x, y)", Returns: "the type of x", Doc: "x in the row where y is least; else as max_by.",
+		Example: "min_by(name, price)", From: "(SELECT 'tea' AS name, 3 AS price UNION ALL SELECT 'coffee', 4) AS t", Result: "tea",
+		least: 2, most: 2, build: aggregate(agg.NewMinBy),
+	},
+	{
+		Name: "percentile_approx", Group: groupAggregate,
+		Args: "(x, fraction DOUBLE [, accuracy INT])", Returns: "the type of x, DOUBLE for DECIMAL and text",
+		Doc: "The least of the values that at least the fraction of all values do not exceed: 0.5 gives the median. Exact while there are fewer values than the accuracy, 10000 unless told (at most 1000000); " +
+			"of more, the rank of the result among n values is off by at most n/accuracy. x is a number or a time; fraction and accuracy are constants. NULLs are left out.",
+		Example: "percentile_approx(x, 0.5)", From: "(SELECT 10 AS x UNION ALL SELECT 30 UNION ALL SELECT 1000) AS t", Result: "30",
+		least: 2, most: 3, build: aggregate(agg.NewPercentileApprox),
+	},
+}
+
+// aggregate builds an aggregate function.
+func aggregate(build func(*sql.Context, []sql.Expression) (sql.Expression, error)) func(*sql.Context, *Function, []sql.Expression) (sql.Expression, error) {
+	return func(ctx *sql.Context, _ *Function, args []sql.Expression) (sql.Expression, error) {
+		return build(ctx, args)
+	}
 }
 
 var timestampType = expr.Type{Kind: expr.Timestamp}

@@ -261,34 +261,13 @@ func (c compiler) aggregate(e sql.Expression) (aggregate, bool) {
 	}
 }
 
-// functions are the aggregates of ours that ops has.
-var functions = map[agg.Kind]ops.Func{
-	agg.Sum: ops.Sum, agg.Avg: ops.Avg, agg.VarPop: ops.VarPop, agg.VarSamp: ops.VarSamp, agg.StdDevPop: ops.StdDevPop, agg.StdDevSamp: ops.StdDevSamp,
-}
-
-// function compiles an aggregate of ours.
-func (c compiler) function(text string, e *agg.Function) (aggregate, bool) {
-	f, ok := functions[e.Kind()]
-	if !ok || e.Window() != nil {
-		return aggregate{}, false
-	}
-	x, ok := c.compile(e.Args()[0])
-	if !ok || !x.integral() && x.kind.Kind != column.Decimal && x.kind.Kind != column.Float64 {
-		return aggregate{}, false
-	}
-	return newAggregate(text, e.Type(c.ctx), f, x)
-}
-
 // extreme is MIN or MAX of what the engine orders as the kernel does.
 func (c compiler) extreme(text string, f ops.Func, arg sql.Expression) (aggregate, bool) {
 	x, ok := c.compile(arg)
 	if !ok {
 		return aggregate{}, false
 	}
-	switch {
-	case x.integral(), x.kind.Kind == column.Timestamp, x.kind.Kind == column.Date, x.kind.Kind == column.Bytes, x.kind.Kind == column.Float64, x.kind.Kind == column.Decimal:
-	case x.kind.Kind == column.Text && bytewise(x.typ):
-	default:
+	if !ordered(x) {
 		return aggregate{}, false
 	}
 	return newAggregate(text, x.typ, f, x)
@@ -310,13 +289,19 @@ func describedAggregate(a aggregate) (_ aggregate, ok bool) {
 }
 
 func newAggregate(text string, typ sql.Type, f ops.Func, x kernel) (aggregate, bool) {
-	build := func(in *inputs) (ops.Aggregate, error) {
-		arg, err := x.build(in)
-		if err != nil {
-			return ops.Aggregate{}, err
-		}
-		return ops.Aggregate{Func: f, Arg: arg}, nil
-	}
 	header := headerExtreme(f, x)
-	return describedAggregate(aggregate{text: text, typ: typ, fails: x.fails, header: header, greatest: x.field, isMax: header && f == ops.Max, build: build})
+	a := aggregate{text: text, typ: typ, fails: x.fails, header: header, greatest: x.field, isMax: header && f == ops.Max}
+	a.build = over(ops.Aggregate{Func: f}, x)
+	return describedAggregate(a)
+}
+
+// over builds a over the kernels of its arguments.
+func over(a ops.Aggregate, x kernel, by ...kernel) func(in *inputs) (ops.Aggregate, error) {
+	return func(in *inputs) (_ ops.Aggregate, err error) {
+		a := a
+		if a.Arg, err = x.build(in); err == nil && len(by) > 0 {
+			a.By, err = by[0].build(in)
+		}
+		return a, err
+	}
 }

@@ -30,6 +30,7 @@ import (
 
 	"millrace/internal/column"
 	"millrace/internal/scan"
+	"millrace/planner/agg"
 	"millrace/planner/expr"
 )
 
@@ -446,6 +447,16 @@ var dialectFunctions = []sql.Function{
 	}},
 }
 
+// aggregates are those that the server registers beside Functions.
+var aggregates = []sql.Function{
+	aggregateFunction("count_if", agg.NewCountIf), aggregateFunction("approx_count_distinct", agg.NewApproxCountDistinct), aggregateFunction("min_by", agg.NewMinBy),
+	aggregateFunction("max_by", agg.NewMaxBy), aggregateFunction("collect_list", agg.NewCollectList), aggregateFunction("percentile_approx", agg.NewPercentileApprox),
+}
+
+func aggregateFunction(name string, build func(*sql.Context, []sql.Expression) (sql.Expression, error)) sql.Function {
+	return sql.FunctionN{Name: name, Fn: func(ctx *sql.Context, args ...sql.Expression) (sql.Expression, error) { return build(ctx, args) }}
+}
+
 func literal(e sql.Expression) string { return e.(*expression.Literal).Value().(string) }
 
 func castTo(ctx *sql.Context, x, t sql.Expression, try bool) sql.Expression {
@@ -461,7 +472,7 @@ func castTo(ctx *sql.Context, x, t sql.Expression, try bool) sql.Expression {
 }
 
 func (p *provider) Function(_ *sql.Context, _, name string) (sql.Function, bool) {
-	for _, f := range slices.Concat(Functions(), dialectFunctions) {
+	for _, f := range slices.Concat(Functions(), dialectFunctions, aggregates) {
 		if f.FunctionName() == name {
 			return f, true
 		}

@@ -48,6 +48,7 @@ func Install(a *analyzer.Analyzer) { InstallWith(a, Options{}) }
 // InstallWith is Install with options.
 func InstallWith(a *analyzer.Analyzer, o Options) {
 	RegisterVariables()
+	agg.RegisterNames()
 	if o.KeepBytes == 0 {
 		o.KeepBytes = 64 << 20
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/dolthub/go-mysql-server/sql/transform"
 	"github.com/dolthub/go-mysql-server/sql/types"
 
+	"millrace/planner/agg"
 	"millrace/planner/expr"
 )
 
@@ -83,6 +84,8 @@ func (known instants) is(e sql.Expression) bool {
 		return known.is(e.Child)
 	case *aggregation.Max:
 		return known.is(e.Child)
+	case *agg.Function:
+		return known.is(e.Args()[0])
 	case *function.DateAdd:
 		return known.is(e.Date)
 	case *function.DateSub:

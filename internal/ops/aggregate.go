@@ -22,13 +22,25 @@ const (
 	VarSamp
 	StdDevPop
 	StdDevSamp
+	// CountIf counts the rows where Arg is TRUE.
+	CountIf
+	// ApproxCountDistinct estimates what CountDistinct counts.
+	ApproxCountDistinct
+	// MinBy and MaxBy are Arg where By is least and greatest. Rows where By is NULL are left out.
+	MinBy
+	MaxBy
+	// CollectList is a JSON array of all values.
+	CollectList
+	// PercentileApprox is a value of about the rank that Fraction says.
+	PercentileApprox
 	// Any is the value of some row of the group, NULL or not. All that a plan has are of one row.
 	Any
 	functions // how many there are
 )
 
 func (f Func) String() string {
-	return [...]string{"count", "count distinct", "sum", "min", "max", "avg", "var_pop", "var_samp", "stddev_pop", "stddev_samp", "any"}[f]
+	return [...]string{"count", "count distinct", "sum", "min", "max", "avg", "var_pop", "var_samp", "stddev_pop", "stddev_samp",
+		"count_if", "approx_count_distinct", "min_by", "max_by", "collect_list", "percentile_approx", "any"}[f]
 }
 
 // Aggregate is a function over the rows of a group.
@@ -38,6 +50,11 @@ type Aggregate struct {
 	Arg Expr
 	// By is the second argument of the functions that have two.
 	By Expr
+	// Precision is that of the sketch of ApproxCountDistinct.
+	Precision uint8
+	// Fraction and Accuracy are those of PercentileApprox.
+	Fraction float64
+	Accuracy int64
 }
 
 func (a Aggregate) String() string {
@@ -46,6 +63,8 @@ func (a Aggregate) String() string {
 		return "count(*)"
 	case a.Func == CountDistinct:
 		return fmt.Sprintf("count(distinct %v)", a.Arg)
+	case a.By != nil:
+		return fmt.Sprintf("%v(%v, %v)", a.Func, a.Arg, a.By)
 	default:
 		return fmt.Sprintf("%v(%v)", a.Func, a.Arg)
 	}
@@ -80,11 +99,31 @@ func (a Aggregate) resultType() (column.Type, error) {
 	switch a.Func {
 	case Any:
 		return t, nil
-	case CountDistinct:
+	case CountDistinct, ApproxCountDistinct:
 		if !groupable(t) {
 			return column.Type{}, refused
 		}
 		return column.Type{Kind: column.Int64}, nil
+	case CountIf:
+		if t.Kind != column.Bool {
+			return column.Type{}, refused
+		}
+		return column.Type{Kind: column.Int64}, nil
+	case MinBy, MaxBy:
+		if a.By == nil || !groupable(t) || !groupable(a.By.Type()) {
+			return column.Type{}, refused
+		}
+		return t, nil
+	case CollectList:
+		if t.Kind == column.Time || t.Kind == column.Invalid {
+			return column.Type{}, refused
+		}
+		return column.Type{Kind: column.JSON}, nil
+	case PercentileApprox:
+		if t.Kind == column.Bool || t.Kind.IsView() || t.Kind == column.Invalid || a.Accuracy < 1 {
+			return column.Type{}, refused
+		}
+		return t, nil
 	case Min, Max:
 		if t.Kind == column.JSON || t.Kind == column.Invalid {
 			return column.Type{}, refused
@@ -111,7 +150,12 @@ func (a Aggregate) resultType() (column.Type, error) {
 // Result describes the column of a's results.
 func (a Aggregate) Result() (column.Field, error) {
 	t, err := a.resultType()
-	return column.Field{Name: a.String(), Type: t, Nullable: a.Func != Count && a.Func != CountDistinct}, err
+	return column.Field{Name: a.String(), Type: t, Nullable: !a.Func.counts() && a.Func != CollectList}, err
+}
+
+// counts reports whether f is 0, not NULL, where there are no values.
+func (f Func) counts() bool {
+	return f == Count || f == CountDistinct || f == CountIf || f == ApproxCountDistinct
 }
 
 // integerDigits is the precision of an exact type.
@@ -169,6 +213,18 @@ func (a Aggregate) accumulator() accumulator {
 		return newAnyRow(t)
 	case CountDistinct:
 		return newDistinct(a.Arg.Type())
+	case CountIf:
+		return &trueCounter{}
+	case ApproxCountDistinct:
+		return &approxDistinct{precision: a.Precision}
+	case MinBy:
+		return newExtremeBy(t, a.By.Type(), -1)
+	case MaxBy:
+		return newExtremeBy(t, a.By.Type(), 1)
+	case CollectList:
+		return &list{}
+	case PercentileApprox:
+		return &percentile{kind: t.Kind, fraction: a.Fraction, accuracy: a.Accuracy}
 	case Min, Max:
 		sign := -1
 		if a.Func == Max {
@@ -222,6 +278,17 @@ func (c *counter) add(v, _ *column.Vector, n int, sel []int32, groups []int32) {
 		}
 		c.n[g] += int64(v.Valid[i>>6] >> (uint(i) & 63) & 1)
 	}
+}
+
+// trueCounter is COUNT_IF.
+type trueCounter struct{ counter }
+
+func (c *trueCounter) add(v, _ *column.Vector, n int, sel []int32, groups []int32) {
+	eachValid(v, n, sel, groups, func(i, g int) { c.n[g] += v.Int[i] })
+}
+
+func (c *trueCounter) merge(from accumulator, to []int32) {
+	c.counter.merge(&from.(*trueCounter).counter, to)
 }
 
 func nulls(v *column.Vector, n int, sel []int32) int {

@@ -64,7 +64,7 @@ func FuzzStates(f *testing.F) {
 	var all []Aggregate
 	for i, c := range rowFields {
 		for fn := Count; fn < functions; fn++ {
-			if a := (Aggregate{Func: fn, Arg: Column(i, c)}); accepted(a) {
+			if a := (Aggregate{Func: fn, Arg: Column(i, c), By: Column(i, c), Precision: 4, Accuracy: 10}); accepted(a) {
 				all = append(all, a)
 			}
 		}

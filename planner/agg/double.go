@@ -41,7 +41,7 @@ func (s *doubleSum) value(*sql.Context) (any, error) {
 }
 
 // isDouble reports whether values of t are taken as doubles.
-func isDouble(t sql.Type) bool { return types.IsFloat(t) || types.IsText(t) }
+func isDouble(t sql.Type) bool { return types.IsFloat(t) || types.IsText(t) && !types.IsJSON(t) }
 
 // truncatedValue is MySQL's code for the warning about text that is not a number, or not only.
 const truncatedValue = 1292

@@ -22,18 +22,37 @@ const (
 	VarSamp
 	StdDevPop
 	StdDevSamp
+	CountIf
+	ApproxCountDistinct
+	MinBy
+	MaxBy
+	CollectList
+	PercentileApprox
 )
 
-// kinds describes the aggregates.
-var kinds = [...]struct {
+// firstNew is the first kind that MySQL does not have.
+const firstNew = CountIf
+
+type kindInfo struct {
 	name, doc string
-}{
-	Sum:        {"sum", "returns the sum of the values, exact where they are"},
-	Avg:        {"avg", "returns the average of the values, exact to four more digits where they are exact"},
-	VarPop:     {"var_pop", "returns the population variance of the values"},
-	VarSamp:    {"var_samp", "returns the sample variance of the values"},
-	StdDevPop:  {"stddev_pop", "returns the population standard deviation of the values"},
-	StdDevSamp: {"stddev_samp", "returns the sample standard deviation of the values"},
+	// notNull: of no values the result is not NULL either.
+	notNull bool
+}
+
+// kinds describes the aggregates.
+var kinds = [...]kindInfo{
+	Sum:                 {name: "sum", doc: "returns the sum of the values, exact where they are"},
+	Avg:                 {name: "avg", doc: "returns the average of the values, exact to four more digits where they are exact"},
+	VarPop:              {name: "var_pop", doc: "returns the population variance of the values"},
+	VarSamp:             {name: "var_samp", doc: "returns the sample variance of the values"},
+	StdDevPop:           {name: "stddev_pop", doc: "returns the population standard deviation of the values"},
+	StdDevSamp:          {name: "stddev_samp", doc: "returns the sample standard deviation of the values"},
+	CountIf:             {name: "count_if", doc: "returns the number of rows where the condition is true", notNull: true},
+	ApproxCountDistinct: {name: "approx_count_distinct", doc: "returns about how many different values there are", notNull: true},
+	MinBy:               {name: "min_by", doc: "returns the first argument where the second is least"},
+	MaxBy:               {name: "max_by", doc: "returns the first argument where the second is greatest"},
+	CollectList:         {name: "collect_list", doc: "returns the values as a JSON array", notNull: true},
+	PercentileApprox:    {name: "percentile_approx", doc: "returns a value of about the given rank"},
 }
 
 // state is what a group, or a window frame, has seen.
@@ -58,6 +77,10 @@ type Function struct {
 	fresh  func() state
 	window *sql.WindowDefinition
 	id     sql.ColumnId
+	// Precision is that of the sketch of ApproxCountDistinct, Fraction and Accuracy are what PercentileApprox asks for.
+	Precision uint8
+	Fraction  float64
+	Accuracy  int64
 }
 
 var (
@@ -111,7 +134,7 @@ func (f *Function) text(of func(sql.Expression) string, window func(*sql.WindowD
 func (f *Function) Type(*sql.Context) sql.Type { return f.typ }
 
 // IsNullable implements sql.Expression: of no values most aggregates are NULL.
-func (f *Function) IsNullable(*sql.Context) bool { return true }
+func (f *Function) IsNullable(*sql.Context) bool { return !kinds[f.kind].notNull }
 
 // CollationCoercibility implements sql.CollationCoercible.
 func (f *Function) CollationCoercibility(ctx *sql.Context) (sql.CollationID, byte) {

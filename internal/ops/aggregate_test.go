@@ -2,7 +2,9 @@ package ops
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"math"
 	"math/big"
 	"slices"
@@ -20,9 +22,6 @@ import (
 func naive(a Aggregate, values []any) any {
 	var valid []any
 	distinct := map[string]bool{}
-	if a.Func == Any && len(values) > 0 {
-		return values[0]
-	}
 	for _, v := range values {
 		if v != nil {
 			valid = append(valid, v)
@@ -230,7 +229,11 @@ func aggregatesOf(t *rapid.T) []Aggregate {
 func TestAggregatesEqualTheOracle(t *testing.T) {
 	little, less := newTight(t, 64<<10), newTight(t, 32<<10)
 	rapid.Check(t, func(t *rapid.T) {
-		aggregates := aggregatesOf(t)
+		aggregates, o := aggregatesOf(t), *drawTight(t, little, less)
+		if o.Temp != nil {
+			// The state of a single group must fit.
+			aggregates = slices.DeleteFunc(aggregates, func(a Aggregate) bool { return a.Func == CollectList || a.Func == PercentileApprox })
+		}
 		var by []Expr
 		var byColumns []int
 		for range rapid.IntRange(0, 3).Draw(t, "keys") {
@@ -264,7 +267,6 @@ func TestAggregatesEqualTheOracle(t *testing.T) {
 			}
 			src.lanes = append(src.lanes, lane)
 		}
-		o := *drawTight(t, little, less)
 		o.MaxBatchRows = 3
 		r := Run(t.Context(), src, must(p.Compile()), o.RunOptions)
 		defer r.Close()
@@ -277,8 +279,11 @@ func TestAggregatesEqualTheOracle(t *testing.T) {
 		seen := 0
 		for {
 			b, err := r.Next(t.Context())
-			if err != nil {
+			if errors.Is(err, io.EOF) {
 				break
+			}
+			if err != nil {
+				t.Fatal(err)
 			}
 			for i := range b.N {
 				seen++
@@ -290,7 +295,16 @@ func TestAggregatesEqualTheOracle(t *testing.T) {
 				if !ok && len(by) > 0 {
 					t.Fatalf("group %v should not exist", key)
 				}
+				of := rows // that may be the one of which all Any are
 				for k, a := range aggregates {
+					if a.Func == Any {
+						if of = slices.DeleteFunc(slices.Clone(of), func(row []any) bool {
+							return !sameCell(&b.Cols[len(by)+k], i, row[a.Arg.(*columnRef).index])
+						}); len(of) == 0 && len(rows) > 0 {
+							t.Fatalf("%v of group %v is %s, of no row that has the others", a, key, cell(&b.Cols[len(by)+k], i))
+						}
+						continue
+					}
 					var values []any
 					for _, row := range rows {
 						switch {

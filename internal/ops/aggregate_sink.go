@@ -104,7 +104,7 @@ func (s *aggregateSink) account() error {
 	switch r := s.stage.rows; {
 	case n < int64(r.options.SpillBytes):
 		return nil
-	case s.table.keys == nil || r.temp.space == nil:
+	case !s.table.canSpill() || r.temp.space == nil:
 		return r.outOfMemory("the groups")
 	default:
 		return s.spill()

@@ -10,7 +10,8 @@ import (
 // out.
 type distinct struct {
 	set  *keys
-	n    []int64
+	n    []int64  // values of each group in set
+	more []int64  // values of each group that are counted and in no set
 	last []uint32 // of a group: its newest pair + 1
 	prev []uint32 // of a pair: the one before it in its group + 1
 	pair []byte
@@ -20,7 +21,9 @@ func newDistinct(arg column.Type) *distinct {
 	return &distinct{set: newKeys([]column.Type{{Kind: column.Int64}, arg})}
 }
 
-func (d *distinct) grow(groups int) { d.n, d.last = grown(d.n, groups), grown(d.last, groups) }
+func (d *distinct) grow(groups int) {
+	d.n, d.more, d.last = grown(d.n, groups), grown(d.more, groups), grown(d.last, groups)
+}
 
 func (d *distinct) add(v, _ *column.Vector, n int, sel []int32, groups []int32) {
 	eachValid(v, n, sel, groups, func(i, g int) {
@@ -53,10 +56,30 @@ func (d *distinct) merge(from accumulator, to []int32) {
 		g := to[binary.LittleEndian.Uint32(f.set.key(int32(k)))]
 		d.insertValue(int(g), f.value(uint32(k)))
 	}
+	for g, n := range f.more {
+		d.more[to[g]] += n
+	}
 }
 
+// divide implements divisible.
+func (d *distinct) divide(f func(g int, value []byte) error) error {
+	for k := range d.set.len() {
+		if err := f(int(binary.LittleEndian.Uint32(d.set.key(int32(k)))), d.value(uint32(k))); err != nil {
+			return err
+		}
+	}
+	d.set = newKeys(d.set.types)
+	d.prev = nil
+	clear(d.n)
+	clear(d.last)
+	return nil
+}
+
+// settle implements divisible.
+func (d *distinct) settle(g int) { d.more[g]++ }
+
 func (d *distinct) encode(dst []byte, g int) []byte {
-	dst = binary.AppendUvarint(dst, uint64(d.n[g]))
+	dst = binary.AppendUvarint(binary.AppendUvarint(dst, uint64(d.more[g])), uint64(d.n[g]))
 	for p := d.last[g]; p != 0; p = d.prev[p-1] {
 		dst = appendSized(dst, d.value(p-1))
 	}
@@ -65,6 +88,7 @@ func (d *distinct) encode(dst []byte, g int) []byte {
 
 func (d *distinct) decode(g int, state []byte) ([]byte, error) {
 	r := stateReader{rest: state}
+	d.more[g] += int64(r.uint())
 	for n := r.uint(); n > 0 && !r.bad; n-- {
 		if value := r.bytes(); !r.bad {
 			d.insertValue(g, value)
@@ -73,8 +97,8 @@ func (d *distinct) decode(g int, state []byte) ([]byte, error) {
 	return r.end()
 }
 
-func (d *distinct) emit(g int, out *column.Vector) { out.AppendInt(d.n[g]) }
+func (d *distinct) emit(g int, out *column.Vector) { out.AppendInt(d.n[g] + d.more[g]) }
 
 func (d *distinct) bytes() int {
-	return d.set.bytes() + 8*cap(d.n) + 4*cap(d.last) + 4*cap(d.prev)
+	return d.set.bytes() + 8*cap(d.n) + 8*cap(d.more) + 4*cap(d.last) + 4*cap(d.prev)
 }

@@ -3,6 +3,7 @@ package ops
 import (
 	"encoding/binary"
 	"math/rand/v2"
+	"slices"
 
 	"millrace/internal/column"
 )
@@ -74,31 +75,64 @@ func (t *groupTable) merge(from *groupTable) {
 
 // encode appends group g to dst: its key and its states.
 func (t *groupTable) encode(dst []byte, g int) []byte {
-	if t.keys != nil {
-		dst = t.keys.encode(dst, int32(g))
-	}
+	dst = t.encodeKey(dst, g)
 	for _, acc := range t.accs {
 		dst = acc.encode(dst, g)
 	}
 	return dst
 }
 
+// encodeKey appends the key of group g to dst.
+func (t *groupTable) encodeKey(dst []byte, g int) []byte {
+	if t.keys == nil {
+		return dst
+	}
+	return t.keys.encode(dst, int32(g))
+}
+
+// decodeKey gives the group of the key that encodeKey wrote, a new one when there is none.
+func (t *groupTable) decodeKey(r *stateReader) int {
+	if t.keys == nil {
+		return 0
+	}
+	g := t.keys.decode(r)
+	t.grow()
+	return int(g)
+}
+
+// hash is equal for equal keys of all tables of a plan.
+func (t *groupTable) hash(g int) uint64 {
+	if t.keys == nil {
+		return 0
+	}
+	return t.keys.hash(int32(g))
+}
+
+// canSpill reports whether writing t out makes it smaller, also in the end: it has several groups, or values that are written by themselves.
+func (t *groupTable) canSpill() bool {
+	return t.keys != nil || slices.ContainsFunc(t.accs, func(a accumulator) bool { _, ok := a.(divisible); return ok })
+}
+
+// divisible is an accumulator that holds sets of values, which are only counted in the end. They may be more than memory has room for.
+type divisible interface {
+	accumulator
+	// divide calls f with the group and the bytes of each value, and forgets them. The bytes are valid until f returns.
+	divide(f func(g int, value []byte) error) error
+	// settle counts a value of group g, which add has not seen and will not.
+	settle(g int)
+}
+
 // decode merges all groups that encode wrote into block.
 func (t *groupTable) decode(block []byte) error {
 	for len(block) > 0 {
-		g := int32(0)
-		if t.keys != nil {
-			r := stateReader{rest: block}
-			g = t.keys.decode(&r)
-			var err error
-			if block, err = r.end(); err != nil {
-				return err
-			}
-			t.grow()
+		r := stateReader{rest: block}
+		g := t.decodeKey(&r)
+		var err error
+		if block, err = r.end(); err != nil {
+			return err
 		}
 		for _, acc := range t.accs {
-			var err error
-			if block, err = acc.decode(int(g), block); err != nil {
+			if block, err = acc.decode(g, block); err != nil {
 				return err
 			}
 		}

@@ -102,6 +102,40 @@ func TestGroupsThatDoNotFitAreWrittenOut(t *testing.T) {
 	}
 }
 
+// TestDistinctValuesThatDoNotFitAreCountedOnDisk: of one group, of few and of many.
+func TestDistinctValuesThatDoNotFitAreCountedOnDisk(t *testing.T) {
+	src := many(3, 20, 1000)
+	src.lanes[0], src.lanes[1] = append(src.lanes[0], src.lanes[2]...), append(src.lanes[1], src.lanes[0][:10]...) // what other lanes have too
+	text := Column(1, textField)
+	for name, by := range map[string][]Expr{"no groups": nil, "few groups": {must(Length(text))}, "many groups": {text, must(Mod(number, 10))}} {
+		p := Pipeline{
+			Input: manyFields, GroupBy: by, Limit: -1,
+			Aggregates: []Aggregate{{Func: CountDistinct, Arg: number}, {Func: Count}, {Func: CountDistinct, Arg: text}, {Func: Max, Arg: text}},
+		}
+		want, err := run(t, src, p, RunOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		slices.Sort(want)
+		for _, least := range []int{30 << 10, 200 << 10} {
+			o := newTight(t, least)
+			r := Run(t.Context(), src, must(p.Compile()), o.RunOptions)
+			got, err := drain(t, r)
+			slices.Sort(got)
+			if err != nil || !slices.Equal(got, want) {
+				t.Errorf("%s, %d bytes: %d rows of %d, %v", name, least, len(got), len(want), err)
+			}
+			if r.SpilledBytes() == 0 {
+				t.Errorf("%s, %d bytes: nothing was written", name, least)
+			}
+			if err := r.Close(); err != nil {
+				t.Fatal(err)
+			}
+			o.nothingLeft(t)
+		}
+	}
+}
+
 func TestRowsThatDoNotFitAreSortedOnDisk(t *testing.T) {
 	src := many(3, 20, 1000)
 	text := Column(1, textField)

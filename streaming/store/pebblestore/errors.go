@@ -3,6 +3,7 @@ package pebblestore
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/cockroachdb/pebble/v2"
 
@@ -37,7 +38,9 @@ func (s *Store) corruptPart(t *table, blob uint64, part string, err error) error
 	if errors.Is(err, pebble.ErrNotFound) {
 		err = fmt.Errorf("%w: it is missing", segment.ErrCorrupt)
 	}
-	return sqlerr.New(sqlerr.StoreCorrupt, "table '%s', segment %d, %s in '%s' cannot be read: %w", t.id, blob, part, s.dir, err).
+	// Pebble's errors have stacks and marks on further lines, which the log has seen.
+	cause, _, _ := strings.Cut(err.Error(), "\n")
+	return sqlerr.New(sqlerr.StoreCorrupt, "table '%s', segment %d, %s in '%s' cannot be read: %s", t.id, blob, part, s.dir, cause).WithCause(err).
 		WithHint("other segments and tables are not concerned; a streaming table is read anew by REFRESH STREAMING TABLE … FULL")
 }
 

@@ -2,7 +2,6 @@ package pebblestore
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"millrace/internal/column"
@@ -22,8 +21,7 @@ type lane struct {
 	whole   []*column.Vector  // of the segment at hand, by column
 	reused  []*segment.Column // memory of columns that are not cached
 	missing []*column.Vector  // what columns read as that a segment lacks
-	scratch segment.Scratch
-	key     []byte
+	blobs   blobReader
 }
 
 func newLane(s *source, sink scan.Sink) *lane {
@@ -67,7 +65,7 @@ func (l *lane) piece(ctx context.Context, p *piece) error {
 		}
 		n := min(windowRows, p.rows-from)
 		for i, v := range l.whole {
-			if p.there[i] {
+			if p.chunks[i] > 0 {
 				l.batch.Cols[i] = window(v, from, n)
 			} else {
 				l.batch.Cols[i] = window(v, 0, n)
@@ -104,7 +102,7 @@ func window(v *column.Vector, from, n int) column.Vector {
 func (l *lane) load(p *piece, i int) error {
 	s := l.source
 	c := &s.columns[i]
-	if !p.there[i] {
+	if p.chunks[i] == 0 {
 		if l.missing[i] == nil {
 			l.missing[i] = constant(c.Type, c.Default, windowRows)
 		}
@@ -126,12 +124,8 @@ func (l *lane) load(p *piece, i int) error {
 	if col == nil || s.admit {
 		col = new(segment.Column)
 	}
-	l.key = appendKey(l.key[:0], keyColumn, s.table.number, p.blob, uint64(c.ID))
-	blob, closer, err := s.snap.db.Get(l.key)
-	if err == nil {
-		s.bytes.Add(int64(len(blob)))
-		err = errors.Join(col.Decode(blob, c.Type, p.rows, &l.scratch), closer.Close())
-	}
+	n, err := l.blobs.decode(s.snap.db, col, s.table, p.blob, c, p.chunks[i], p.rows)
+	s.bytes.Add(int64(n))
 	if err != nil {
 		return db.corruptPart(s.table, p.blob, fmt.Sprintf("column '%s'", c.Name), err)
 	}

@@ -22,7 +22,9 @@ type entryColumn struct {
 	id     uint32
 	kind   column.Kind
 	filter bool
-	stats  store.ColumnStats // Bytes is the length of the blob
+	// chunks is the number of values that the blob is stored in.
+	chunks int
+	stats  store.ColumnStats // Bytes are those of blob and filter
 	// memory is about what the column takes decoded.
 	memory int64
 }
@@ -78,7 +80,7 @@ func (e *entry) encode(b []byte) []byte {
 			flags |= flagFilter
 		}
 		b = append(b, byte(c.kind), flags)
-		for _, x := range []uint64{uint64(c.id), uint64(c.stats.Nulls), uint64(c.stats.Bytes), uint64(c.memory)} {
+		for _, x := range []uint64{uint64(c.id), uint64(c.chunks), uint64(c.stats.Nulls), uint64(c.stats.Bytes), uint64(c.memory)} {
 			b = binary.AppendUvarint(b, x)
 		}
 		if c.stats.Bounded {
@@ -119,7 +121,7 @@ func decodeEntry(order uint64, b []byte) (*entry, error) {
 		}
 		flags := b[1]
 		c.kind, b = column.Kind(b[0]), b[2:]
-		c.id, c.stats.Nulls, c.stats.Bytes, c.memory = uint32(number()), int64(number()), int64(number()), int64(number())
+		c.id, c.chunks, c.stats.Nulls, c.stats.Bytes, c.memory = uint32(number()), int(number()), int64(number()), int64(number()), int64(number())
 		c.stats.Bounded, c.stats.NaN, c.filter = flags&flagBounded != 0, flags&flagNaN != 0, flags&flagFilter != 0
 		if c.stats.Bounded {
 			for _, v := range []*store.Value{&c.stats.Min, &c.stats.Max} {

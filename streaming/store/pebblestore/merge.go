@@ -130,8 +130,10 @@ func (s *Store) stillThere(t *table, src *entry) (bool, error) {
 func removeColumns(b *pebble.Batch, t *table, e *entry) error {
 	for i := range e.cols {
 		c := &e.cols[i]
-		if err := b.Delete(key(keyColumn, t.number, e.blob, uint64(c.id)), nil); err != nil {
-			return err
+		for k := range c.chunks {
+			if err := b.Delete(key(keyColumn, t.number, e.blob, uint64(c.id), uint64(k)), nil); err != nil {
+				return err
+			}
 		}
 		if c.filter {
 			if err := b.Delete(key(keyFilter, t.number, e.blob, uint64(c.id)), nil); err != nil {
@@ -148,7 +150,7 @@ type reader struct {
 	table   *table
 	decoded segment.Column
 	joined  column.Vector
-	scratch segment.Scratch
+	blobs   blobReader
 }
 
 // column gives a column of all sources as one vector, valid until the next call.
@@ -159,14 +161,12 @@ func (r *reader) column(sources []*entry, c *store.Column) (*column.Vector, erro
 
 func (r *reader) appendColumn(v *column.Vector, sources []*entry, c *store.Column) error {
 	for _, e := range sources {
-		if e.find(c.ID) == nil {
+		col := e.find(c.ID)
+		if col == nil {
 			v.AppendFrom(constant(c.Type, c.Default, int(e.rows)), nil, int(e.rows))
 			continue
 		}
-		blob, closer, err := r.snap.db.Get(key(keyColumn, r.table.number, e.blob, uint64(c.ID)))
-		if err == nil {
-			err = errors.Join(r.decoded.Decode(blob, c.Type, int(e.rows), &r.scratch), closer.Close())
-		}
+		_, err := r.blobs.decode(r.snap.db, &r.decoded, r.table, e.blob, c, col.chunks, int(e.rows))
 		if err != nil {
 			return r.snap.store.corruptPart(r.table, e.blob, fmt.Sprintf("column '%s'", c.Name), err)
 		}

@@ -36,8 +36,8 @@ type source struct {
 type piece struct {
 	blob uint64
 	rows int
-	// there says which of the columns the segment has.
-	there []bool
+	// chunks are those of each column to deliver, 0 for one that the segment is older than.
+	chunks []int
 }
 
 // Scan implements store.Snapshot.
@@ -71,10 +71,10 @@ func (p *snapshot) Scan(ctx context.Context, spec store.ScanSpec) (scan.Source, 
 			s.skipped.Add(1)
 			return true, err
 		}
-		x := piece{blob: e.blob, rows: int(e.rows), there: make([]bool, len(s.columns))}
+		x := piece{blob: e.blob, rows: int(e.rows), chunks: make([]int, len(s.columns))}
 		for i := range s.columns {
 			if c := e.find(s.columns[i].ID); c != nil {
-				x.there[i] = true
+				x.chunks[i] = c.chunks
 				memory += c.memory
 			}
 		}

@@ -124,6 +124,10 @@ func Open(dir string, options Options) (_ *Store, err error) {
 		FS: &patientFS{o.FS, s.space}, Cache: blocks, MemTableSize: o.MemTableBytes, MemTableStopWritesThreshold: 4, FormatMajorVersion: pebbleFormat,
 		Logger: logger{s.log}, LBaseMaxBytes: 256 << 20, L0CompactionThreshold: 4,
 	}
+	// By default Pebble ends the process when it reads a corrupt block. Here that is an error of the statement that needs it.
+	po.EventListener = &pebble.EventListener{DataCorruption: func(i pebble.DataCorruptionInfo) {
+		s.log.Error("store: a file is corrupt", "path", i.Path, "error", i.Details)
+	}}
 	// Columns are compressed already.
 	for i := range po.Levels {
 		po.Levels[i].Compression = func() *sstable.CompressionProfile { return sstable.NoCompression }

@@ -18,6 +18,9 @@ import (
 const (
 	fullRows  = 131072
 	fullBytes = 16 << 20
+	// chunkBytes is the most that one value holds of a blob. When a block of Pebble's fails its checksum, Pebble tries which flipped bit it was, for a time that
+	// grows with the block: seconds at this size, minutes at that of a blob.
+	chunkBytes = 256 << 10
 	// filterRows is the size from which a segment has filters: smaller ones will be merged.
 	filterRows = 16384
 )
@@ -36,11 +39,16 @@ func (w *writer) put(b *pebble.Batch, t *table, e *entry, id uint32, v *column.V
 	var info segment.Encoded
 	w.blob, info = w.encoder.Encode(w.blob[:0], v, rows, segment.Options{Level: level, Filter: rows.Len() >= filterRows})
 	info.Stats.Bytes = int64(len(w.blob) + len(info.Filter))
-	e.cols = append(e.cols, entryColumn{id: id, kind: v.Type.Kind, filter: info.Filter != nil, stats: info.Stats, memory: info.Memory})
-	w.key = appendKey(w.key[:0], keyColumn, t.number, e.blob, uint64(id))
-	if err := b.Set(w.key, w.blob, nil); err != nil {
-		return err
+	c := entryColumn{id: id, kind: v.Type.Kind, filter: info.Filter != nil, stats: info.Stats, memory: info.Memory}
+	for rest := w.blob; len(rest) > 0; c.chunks++ {
+		n := min(len(rest), chunkBytes)
+		w.key = appendKey(w.key[:0], keyColumn, t.number, e.blob, uint64(id), uint64(c.chunks))
+		if err := b.Set(w.key, rest[:n], nil); err != nil {
+			return err
+		}
+		rest = rest[n:]
 	}
+	e.cols = append(e.cols, c)
 	if info.Filter == nil {
 		return nil
 	}

@@ -16,7 +16,7 @@ var (
 	ErrSchemaChanged = errors.New("store: the schema has changed")
 	// ErrRetry: nothing has happened, and the same call may succeed.
 	ErrRetry = errors.New("store: conflict, try again")
-	// ErrUnknownOutcome: the step may have happened, or may yet. Read the Checkpoint before going on.
+	// ErrUnknownOutcome: the step may have happened, or may yet. Acquire the table anew and read its Checkpoint before going on.
 	ErrUnknownOutcome = errors.New("store: the outcome of the commit is not known")
 	// ErrClosed: the Store, or the Snapshot, was closed.
 	ErrClosed = errors.New("store: closed")

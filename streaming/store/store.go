@@ -58,14 +58,14 @@ type Store interface {
 	// Checkpoint gives the positions, progress and number of the table's last commit.
 	Checkpoint(ctx context.Context, table TableID) (*Checkpoint, error)
 
-	// Commit applies c in one atomic step and returns its number. When it returns, the step is visible to new snapshots and, unless
+	// Commit applies c in one atomic step and returns its number, which is 0 without a lease. When it returns, the step is visible to new snapshots and, unless
 	// the table's Durability is Async, durable.
 	//
 	// ErrFenced: the lease is no longer the table's, or a position is not at its From; stop, somebody else writes the table.
 	// ErrSchemaChanged: rows were built for another version; read the schema and build them anew.
 	// ErrRetry: a conflict that is nobody's fault; the same commit may be tried again.
-	// ErrUnknownOutcome: the step may have happened or may yet; read the Checkpoint: it has happened when Epoch is the lease's and
-	// Number is the one after that of the last successful commit.
+	// ErrUnknownOutcome: the step may have happened, or may yet. Acquire the table anew: no commit under the former lease happens after that. Then read
+	// the Checkpoint: it has happened when Epoch is the former lease's and Number is the one after that of the last successful commit.
 	Commit(ctx context.Context, c *Commit) (number int64, err error)
 	// AppendEvent adds an event to the log of the table, as Commit.Event does.
 	AppendEvent(ctx context.Context, table TableID, data []byte) error

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"os"
 	"runtime"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -242,7 +244,6 @@ func BenchmarkTimeRange(b *testing.B) {
 	s, _ := filledStore(b, Options{})
 	from, to := int64(1.7e15+500_000*1000), int64(1.7e15+510_000*1000)
 	ts := column.Type{Kind: column.Timestamp}
-	_ = ts
 	p := ops.Pipeline{Aggregates: []ops.Aggregate{{Func: ops.Count}, {Func: ops.Sum, Arg: col(3, 1)}}, Limit: -1}
 	p.Filter = []ops.Expr{must[ops.Expr](b)(ops.Between(col(4, 0), ops.Const(ts, from), ops.Const(ts, to)))}
 	spec := store.ScanSpec{Columns: []int{4, 3}, Where: []store.Condition{{Column: 4, Ranges: []store.Range{{Min: store.Int(from), Max: store.Int(to)}}}}}
@@ -337,4 +338,81 @@ func BenchmarkManyTables(b *testing.B) {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	b.ReportMetric(float64(m.HeapInuse>>20), "MiB-heap")
+}
+
+// BenchmarkIngest commits 5 M rows in batches of 50,000, as a backlog is read, and reports the most memory that the process has had.
+func BenchmarkIngest(b *testing.B) {
+	var batches []*column.Batch
+	r := rand.New(rand.NewPCG(1, 1))
+	for i := range 10 {
+		batches = append(batches, benchBatch(r, i*50_000, 50_000))
+	}
+	const commits = 100
+	b.ReportAllocs()
+	for range b.N {
+		s := benchStore(b, Options{})
+		start := time.Now()
+		for i := range commits {
+			if _, err := s.Commit(b.Context(), &store.Commit{Table: "t", Writes: []store.Write{{Table: "t", SchemaVersion: 1, Rows: batches[i%len(batches)]}}}); err != nil {
+				b.Fatal(err)
+			}
+		}
+		b.ReportMetric(commits*50_000/time.Since(start).Seconds(), "rows/s")
+		m := s.Metrics()
+		b.ReportMetric(float64(m.DiskBytes>>20), "MiB-disk")
+		b.ReportMetric(float64((m.FlushedBytes+m.CompactedBytes)>>20), "MiB-rewritten")
+	}
+	if status, err := os.ReadFile("/proc/self/status"); err == nil {
+		if _, rest, ok := strings.Cut(string(status), "VmHWM:"); ok {
+			var kib float64
+			if _, err := fmt.Sscan(rest, &kib); err == nil {
+				b.ReportMetric(kib/1024, "MiB-most")
+			}
+		}
+	}
+}
+
+// BenchmarkOpen opens a store of 200 tables with a commit each.
+func BenchmarkOpen(b *testing.B) {
+	dir := b.TempDir()
+	s, err := Open(dir, Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	batch := benchBatch(rand.New(rand.NewPCG(1, 1)), 0, 100)
+	for i := range 200 {
+		id := store.TableID(fmt.Sprint("t", i))
+		err := s.CreateTable(b.Context(), store.TableSpec{ID: id, Columns: benchColumns()})
+		for range 20 {
+			if err == nil {
+				_, err = s.Commit(b.Context(), &store.Commit{Table: id, Writes: []store.Write{{Table: id, SchemaVersion: 1, Rows: batch}}})
+			}
+		}
+		if err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ResetTimer()
+	for range b.N {
+		if err := s.Close(); err != nil {
+			b.Fatal(err)
+		}
+		start := time.Now()
+		if s, err = Open(dir, Options{}); err != nil {
+			b.Fatal(err)
+		}
+		for i := range 200 {
+			id := store.TableID(fmt.Sprint("t", i))
+			if _, err := s.AcquireWriter(b.Context(), id, "me", time.Minute); err != nil {
+				b.Fatal(err)
+			}
+			if _, err := s.Checkpoint(b.Context(), id); err != nil {
+				b.Fatal(err)
+			}
+		}
+		b.ReportMetric(float64(time.Since(start).Milliseconds()), "ms-open")
+	}
+	if err := s.Close(); err != nil {
+		b.Fatal(err)
+	}
 }

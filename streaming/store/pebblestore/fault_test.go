@@ -117,13 +117,16 @@ func openTest(t *testing.T, dir string, o Options, tables ...store.TableID) *Sto
 	return s
 }
 
+// textOf is the text of row n.
+func textOf(n int) string { return strconv.FormatUint(uint64(n)*0x9e3779b97f4a7c15, 36) }
+
 // insert commits n rows from one on, and their position.
 func insert(t *testing.T, s *Store, l store.Lease, from, n int) error {
 	b := &column.Batch{N: n, Cols: make([]column.Vector, 2)}
 	b.Cols[0].Type.Kind, b.Cols[1].Type.Kind = column.Int64, column.Text
 	for i := range n {
 		b.Cols[0].AppendInt(int64(from + i))
-		b.Cols[1].AppendBytes(strconv.AppendUint(nil, uint64(from+i)*0x9e3779b97f4a7c15, 36))
+		b.Cols[1].AppendBytes([]byte(textOf(from + i)))
 	}
 	c := &store.Commit{Table: l.Table, Lease: l, Writes: []store.Write{{Table: l.Table, SchemaVersion: 1, Rows: b}}}
 	m := store.Move{To: &store.Position{Offset: int64(from + n)}}

@@ -121,7 +121,8 @@ func total(run []*entry) (sum float64) {
 }
 
 // choose picks what to merge of a run of neighbours, none of them half full: its beginning, when that makes a segment that is at least half
-// full; else its end, when there are enough of about one size.
+// full; else its end, when there are fanIn of about one size, with the smaller ones between them. Few of many sizes wait for more: at most fanIn of each
+// remain.
 func choose(run []*entry) []*entry {
 	sum := 0.0
 	for i, e := range run {
@@ -130,11 +131,13 @@ func choose(run []*entry) []*entry {
 		}
 	}
 	for size := 0.5 / (fanIn * fanIn * fanIn * fanIn * fanIn); size <= 0.5; size *= fanIn {
-		n := 0
+		n, ofSize := 0, 0
 		for n < len(run) && run[len(run)-1-n].fill() <= size {
-			n++
+			if n++; run[len(run)-n].fill() > size/fanIn {
+				ofSize++
+			}
 		}
-		if n >= fanIn {
+		if ofSize >= fanIn {
 			return run[len(run)-n:]
 		}
 	}

@@ -67,7 +67,10 @@ func (s *Store) AcquireWriter(ctx context.Context, id store.TableID, owner strin
 	if owner == "" {
 		return store.Lease{}, errors.New("store: a writer needs a name")
 	}
-	f, err := s.familyOf(id)
+	if err := s.space.admit(0); err != nil {
+		return store.Lease{}, err
+	}
+	f, err := s.familyOf(id) // waits for a commit that is being applied
 	if err != nil {
 		return store.Lease{}, err
 	}

@@ -280,3 +280,58 @@ func testEvents(t *testing.T, b Backend) {
 		t.Errorf("events after 1000 are %v", events)
 	}
 }
+
+// testUnknownOutcome does what a writer has to do: after ErrUnknownOutcome it acquires the table anew, looks at the checkpoint, and commits again or not.
+func testUnknownOutcome(t *testing.T, b Backend) {
+	if b.Faulty == nil {
+		t.Skip("the store has no such fault")
+	}
+	s, fail, mend, err := b.Faulty(b.Name(t))
+	must(t, err)
+	defer func() { must(t, s.Close()) }()
+	ctx := t.Context()
+	family(t, s)
+	lease := acquire(t, s, "t", "me")
+	p := store.Partition{Topic: "topic"}
+	next, number := 0, int64(0)
+	for round := range 5 {
+		// Two commits that succeed, then one that nobody knows of.
+		for i := range 3 {
+			if i == 2 {
+				fail()
+			}
+			c := &store.Commit{Table: "t", Lease: lease, Writes: []store.Write{write(t, s, "t", ints(next, 10))}, Moves: []store.Move{{Partition: p, To: at(int64(next + 10))}}}
+			if next > 0 {
+				c.Moves[0].From = at(int64(next))
+			}
+			n, err := s.Commit(ctx, c)
+			if i < 2 {
+				must(t, err)
+				next, number = next+10, n
+				continue
+			}
+			if !errors.Is(err, store.ErrUnknownOutcome) {
+				t.Fatalf("round %d: the commit ended with %v", round, err)
+			}
+			mend()
+			former := lease
+			for lease, err = s.AcquireWriter(ctx, "t", "me", time.Minute); err != nil; lease, err = s.AcquireWriter(ctx, "t", "me", time.Minute) {
+				if e, ok := sqlerr.As(err); !ok || !e.Kind.Retry {
+					t.Fatal(err)
+				}
+			}
+			point, err := s.Checkpoint(ctx, "t")
+			must(t, err)
+			if point.Epoch == former.Epoch && point.Number == number+1 {
+				next, number = next+10, point.Number
+			}
+			if got := point.Positions[p].Offset; got != int64(next) || point.Number != number {
+				t.Fatalf("round %d: the checkpoint is %+v, want number %d and position %d", round, point, number, next)
+			}
+			if _, err := s.Commit(ctx, &store.Commit{Table: "t", Lease: former}); !errors.Is(err, store.ErrFenced) {
+				t.Fatalf("round %d: a commit under the former lease: %v", round, err)
+			}
+		}
+		sameRows(t, "rows", all(t, s, "t"), ints(0, next))
+	}
+}

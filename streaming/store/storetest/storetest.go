@@ -30,6 +30,9 @@ type Backend struct {
 	Open func(name string) (store.Store, error)
 	// Name gives the name of a store that does not exist yet, and removes it when the test ends.
 	Name func(t testing.TB) string
+	// Faulty opens a store like Open and gives two functions. Between a call of fail and one of mend commits that are under way end with
+	// ErrUnknownOutcome, and new ones fail. After mend the store recovers by itself. nil when there is no such fault.
+	Faulty func(name string) (s store.Store, fail, mend func(), err error)
 }
 
 // Run runs the suite.
@@ -42,6 +45,7 @@ func Run(t *testing.T, b Backend) {
 		{"every kind of value comes back", testKinds},
 		{"a commit is all or nothing", testAtomic},
 		{"commits are numbered and found again", testCheckpoint},
+		{"a commit of unknown outcome is found or not, never twice", testUnknownOutcome},
 		{"one writer at a time", testLeases},
 		{"positions are compared and set", testPositions},
 		{"tables without a writer take rows from anybody", testPlainTables},

@@ -6,6 +6,8 @@ import (
 	"net"
 	"os"
 	"time"
+
+	"millrace/bench/data"
 )
 
 // cappedListener gives connections that carry at most rate bytes a second to the client, as a slow link or a cloud's limit per connection does.
@@ -62,7 +64,7 @@ func measureLanes(ctx context.Context, c *config, r *report) error {
 	}
 	defer stopBroker()
 	n := min(c.records, 2_000_000)
-	if err := fillPartitions(ctx, broker, "hot", "none", n, 1); err != nil {
+	if err := data.Produce(ctx, broker, data.Topic{Name: "hot", Set: data.Events, Records: n, Partitions: 1, Codec: "none"}); err != nil {
 		return err
 	}
 	s, err := startServer(ctx, c.binary)

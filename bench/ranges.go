@@ -6,9 +6,10 @@ import (
 	"strconv"
 	"strings"
 	"sync/atomic"
-	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"millrace/bench/data"
 )
 
 // measureRanges is P6: one hundredth of a topic by time, in three ways, against all of it.
@@ -19,7 +20,7 @@ func measureRanges(ctx context.Context, c *config, r *report, s *server, broker,
 	}
 	const partitions = 8
 	n := c.records / 100
-	at := func(i int) time.Time { return firstEvent.Add(time.Duration(i) * time.Millisecond) }
+	at := data.At
 	text := func(i int) string { return at(i).Format("2006-01-02 15:04:05.000") }
 	query := func(args, where string) string {
 		return fmt.Sprintf("SELECT COUNT(*), SUM(length(value)) + SUM(length(key)) FROM read_kafka(bootstrapServers => '%s', subscribe => '%s'%s)%s", broker, topic, args, where)

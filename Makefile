@@ -53,11 +53,21 @@ integration: build ## the behaviour suite on real Apache Kafka with real MySQL c
 	scripts/integration
 
 .PHONY: bench
-bench: build ## every benchmark against its baseline, into bench/results/latest.md
-	go build -tags $(TAGS) -o bin/bench ./bench
+bench: build bin/bench ## every benchmark against its baseline, into bench/results/latest.md
 	bin/bench
 
 .PHONY: bench-quick
-bench-quick: build ## the same on a tenth of the data, in two minutes
+bench-quick: build bin/bench ## the same on a tenth of the data, in two minutes
+	bin/bench -records 1000000 -pairs 3 -seconds 1 -slopes=false -out .build/bench/quick
+
+.PHONY: bench-check
+bench-check: build bin/bench ## measures again and fails when something became slower than bench/results/latest.json
+	bin/bench check
+
+.PHONY: bench-kafka
+bench-kafka: build bin/bench ## the same on Apache Kafka, into bench/results/kafka.md
+	bin/bench -kafka -out bench/results/kafka
+
+.PHONY: bin/bench
+bin/bench:
 	go build -tags $(TAGS) -o bin/bench ./bench
-	bin/bench -records 1000000 -pairs 3 -out .build/bench/quick

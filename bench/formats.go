@@ -104,12 +104,7 @@ func measureFormats(ctx context.Context, c *config, r *report) error {
 		{"json, as P3", "group", "format => 'json', schema => " + jsonEvents, "SELECT type, COUNT(*), SUM(qty) FROM %s GROUP BY 1 ORDER BY 1", 3.5, data.Events},
 		{"json, as P4", "filter", "format => 'json', schema => " + jsonEvents, "SELECT COUNT(*) FROM %s WHERE type = 'purchase' AND country = 'NZ' AND qty = 7", 4, data.Events},
 	}
-	dir, err := os.MkdirTemp("", "millrace-bench-broker-")
-	if err != nil {
-		return err
-	}
-	defer func() { _ = os.RemoveAll(dir) }()
-	broker, stopBroker, err := child(ctx, "broker", "-dir", dir)
+	broker, stopBroker, err := c.startBroker(ctx)
 	if err != nil {
 		return err
 	}
@@ -134,21 +129,8 @@ func measureFormats(ctx context.Context, c *config, r *report) error {
 		if fc.set.Name == data.Events.Name {
 			m.Title = "JSON with a schema"
 		}
-		for i := range c.pairs + 1 {
-			base, want, err := loop(ctx, broker, topic, fc.work)
-			if err != nil {
-				return fmt.Errorf("P5 %s loop: %w", fc.variant, err)
-			}
-			own, got, err := s.query(ctx, fmt.Sprintf(fc.query, source))
-			if err != nil {
-				return fmt.Errorf("P5 %s: %w", fc.variant, err)
-			}
-			if got != want {
-				return fmt.Errorf("P5 %s: SQL says %s, the loop %s", fc.variant, got, want)
-			}
-			if i > 0 { // the first pair warms caches
-				m.add(base, own)
-			}
+		if err := againstLoop(ctx, c, s, &m, broker, topic, fc.work, fmt.Sprintf(fc.query, source)); err != nil {
+			return err
 		}
 		r.add(m)
 	}

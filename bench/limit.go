@@ -7,7 +7,7 @@ import (
 
 // measureLimit is P7: ten rows of a topic of 1 M against one of 100 M records, the first ones and the last ones, must cost the same.
 func measureLimit(ctx context.Context, c *config, r *report) error {
-	if !c.wants("P7") {
+	if !c.wants("P7") || c.pretends(r, "P7") {
 		return nil
 	}
 	broker, stopBroker, err := child(ctx, "broker", "-synthetic")

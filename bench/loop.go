@@ -27,7 +27,7 @@ func runLoop(ctx context.Context, args []string) error {
 	fs := flag.NewFlagSet("loop", flag.ExitOnError)
 	broker := fs.String("broker", "", "address")
 	topic := fs.String("topic", "", "topic")
-	work := fs.String("work", "count", "count, lengths, group or filter")
+	work := fs.String("work", "count", "count, lengths, group, filter, orders, changes, committed, avro or proto")
 	if err := fs.Parse(args); err != nil {
 		return err
 	}
@@ -37,15 +37,20 @@ func runLoop(ctx context.Context, args []string) error {
 	}
 	start := time.Now()
 	each, answer := w()
-	if err := poll(ctx, *broker, *topic, each); err != nil {
+	var opts []kgo.Opt
+	if *work == "committed" {
+		// The end of a partition is a marker of a transaction: without these the loop would wait for it.
+		opts = append(opts, kgo.FetchIsolationLevel(kgo.ReadCommitted()), kgo.KeepControlRecords())
+	}
+	if err := poll(ctx, *broker, *topic, each, opts...); err != nil {
 		return err
 	}
 	return json.NewEncoder(os.Stdout).Encode(loopResult{time.Since(start).Seconds(), answer()})
 }
 
 // poll hands every record of the topic up to its present end to each.
-func poll(ctx context.Context, broker, topic string, each func(*kgo.Record)) error {
-	cl, err := kgo.NewClient(kgo.SeedBrokers(broker), kgo.ConsumeTopics(topic), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))
+func poll(ctx context.Context, broker, topic string, each func(*kgo.Record), opts ...kgo.Opt) error {
+	cl, err := kgo.NewClient(append(opts, kgo.SeedBrokers(broker), kgo.ConsumeTopics(topic), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))...)
 	if err != nil {
 		return err
 	}
@@ -93,33 +98,17 @@ var works = map[string]func() (func(*kgo.Record), func() string){
 		n := 0
 		return func(r *kgo.Record) { n += len(r.Value) + len(r.Key) }, func() string { return fmt.Sprint(n) }
 	},
-	"group": func() (func(*kgo.Record), func() string) {
-		type sum struct {
-			n   int
-			qty int64
-		}
-		groups := map[string]*sum{}
+	"committed": func() (func(*kgo.Record), func() string) {
+		n := 0
 		return func(r *kgo.Record) {
-				if !gjson.ValidBytes(r.Value) {
-					return
-				}
-				v := gjson.GetManyBytes(r.Value, "type", "qty")
-				g := groups[v[0].Str]
-				if g == nil {
-					g = &sum{}
-					groups[v[0].Str] = g
-				}
-				g.n++
-				g.qty += v[1].Int()
-			}, func() string {
-				var out []string
-				for k, g := range groups {
-					out = append(out, fmt.Sprintf("%s %d %d", k, g.n, g.qty))
-				}
-				slices.Sort(out)
-				return fmt.Sprint(out)
+			if !r.Attrs.IsControl() {
+				n += len(r.Value) + len(r.Key)
 			}
+		}, func() string { return fmt.Sprint(n) }
 	},
+	"group":   groupBy("type", "qty"),
+	"orders":  groupBy("customer.address.country", "payment.cents"),
+	"changes": groupBy("payload.op", "payload.after.quantity"),
 	"filter": func() (func(*kgo.Record), func() string) {
 		n := 0
 		return func(r *kgo.Record) {
@@ -132,4 +121,41 @@ var works = map[string]func() (func(*kgo.Record), func() string){
 			}
 		}, func() string { return fmt.Sprint(n) }
 	},
+}
+
+// groupBy counts by one field and sums another, NULL where a group has none.
+func groupBy(by, summed string) func() (func(*kgo.Record), func() string) {
+	type sum struct {
+		n     int
+		total int64
+		any   bool
+	}
+	return func() (func(*kgo.Record), func() string) {
+		groups := map[string]*sum{}
+		return func(r *kgo.Record) {
+				if !gjson.ValidBytes(r.Value) {
+					return
+				}
+				v := gjson.GetManyBytes(r.Value, by, summed)
+				g := groups[v[0].Str]
+				if g == nil {
+					g = &sum{}
+					groups[v[0].Str] = g
+				}
+				g.n++
+				g.total += v[1].Int()
+				g.any = g.any || v[1].Type != gjson.Null
+			}, func() string {
+				var out []string
+				for k, g := range groups {
+					total := ""
+					if g.any {
+						total = fmt.Sprint(g.total)
+					}
+					out = append(out, fmt.Sprintf("%s %d %s", k, g.n, total))
+				}
+				slices.Sort(out)
+				return fmt.Sprint(out)
+			}
+	}
 }

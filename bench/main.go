@@ -1,6 +1,7 @@
 // Command bench measures Millrace against baselines in the same run and writes bench/results.
 //
 //	bench [-records N] [-pairs N] [-only P1,P2] [-binary bin/millrace]
+//	bench check                                                 measures again and compares with what is recorded
 //	bench broker -dir DIR                                       one of its parts by itself, to look closer:
 //	bench fill -broker ADDR -topic T -codec lz4 -records N      broker, data, baseline
 //	bench loop -broker ADDR -topic T -work count
@@ -16,8 +17,10 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 )
@@ -28,11 +31,27 @@ type config struct {
 	only    map[string]bool
 	binary  string
 	out     string
+	// kafka: brokers are Apache Kafka, not the embedded one.
+	kafka bool
+	// slopes: how cost grows is measured too.
+	slopes bool
 	// seconds is how long a closed loop runs.
 	seconds float64
 }
 
 func (c *config) wants(id string) bool { return len(c.only) == 0 || c.only[id] }
+
+// command is how a run is repeated.
+func (c *config) command() string {
+	text := fmt.Sprintf("bench -records %d -pairs %d", c.records, c.pairs)
+	if len(c.only) > 0 {
+		text += " -only " + strings.Join(slices.Sorted(maps.Keys(c.only)), ",")
+	}
+	if c.kafka {
+		text += " -kafka"
+	}
+	return text
+}
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -49,6 +68,8 @@ func main() {
 		err = runStock(ctx, os.Args[2:])
 	case len(os.Args) > 1 && os.Args[1] == "small":
 		err = runSmall(ctx, os.Args[2:])
+	case len(os.Args) > 1 && os.Args[1] == "check":
+		err = runCheck(ctx, os.Args[2:])
 	default:
 		err = run(ctx, os.Args[1:])
 	}
@@ -66,20 +87,35 @@ func run(ctx context.Context, args []string) error {
 	fs.StringVar(&c.binary, "binary", "bin/millrace", "the server")
 	fs.StringVar(&c.out, "out", "bench/results/latest", "report, without extension")
 	fs.Float64Var(&c.seconds, "seconds", 3, "length of a closed loop of P15")
+	fs.BoolVar(&c.slopes, "slopes", true, "measure how cost grows as well (SLOPES in -only)")
+	fs.BoolVar(&c.kafka, "kafka", false, "on Apache Kafka, which scripts/kafka/broker starts")
 	only := fs.String("only", "", "comma list of measurements, such as P1,P7; empty for all")
 	if err := fs.Parse(args); err != nil {
 		return err
 	}
-	for _, id := range strings.Split(*only, ",") {
+	c.choose(*only)
+	r := newReport(&c)
+	if err := c.measure(ctx, r); err != nil {
+		return err
+	}
+	return r.write(c.out)
+}
+
+// choose takes a comma list of measurements.
+func (c *config) choose(list string) {
+	for id := range strings.SplitSeq(list, ",") {
 		if id != "" {
 			c.only[strings.ToUpper(id)] = true
 		}
 	}
-	r := newReport(&c)
-	for _, m := range []func(context.Context, *config, *report) error{measureScans, measureFormats, measureLimit, measureLanes, measureTopics, measureTransfer, measureSmall, measureMemory} {
-		if err := m(ctx, &c, r); err != nil {
+}
+
+// measure runs what is wanted, one data set at a time.
+func (c *config) measure(ctx context.Context, r *report) error {
+	for _, m := range []func(context.Context, *config, *report) error{measureScans, measureShapes, measureFormats, measureLimit, measureLanes, measureTopics, measureTransfer, measureSmall, measureMemory, measureGrowth} {
+		if err := m(ctx, c, r); err != nil {
 			return err
 		}
 	}
-	return r.write(c.out)
+	return nil
 }

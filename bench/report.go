@@ -52,6 +52,17 @@ func (m *measurement) ratios() []float64 {
 	return rs
 }
 
+// cpuRatios are those of CPU seconds, ascending. Less than a clock tick is a tick.
+func (m *measurement) cpuRatios() []float64 {
+	const tick = 0.01
+	var rs []float64
+	for i := range m.Base {
+		rs = append(rs, max(m.Base[i].CPU, tick)/max(m.Own[i].CPU, tick))
+	}
+	slices.Sort(rs)
+	return rs
+}
+
 func median(of []usage, f func(usage) float64) float64 {
 	var v []float64
 	for _, u := range of {
@@ -59,6 +70,11 @@ func median(of []usage, f func(usage) float64) float64 {
 	}
 	slices.Sort(v)
 	return v[len(v)/2]
+}
+
+// barless: the measurement is for comparison only.
+func (m *measurement) barless() bool {
+	return m.Bar == 0 && m.MaxWall == 0 && m.MaxBytes == 0 && m.MaxRSS == 0 && m.CPUBar == 0 && m.MaxRSSRatio == 0
 }
 
 func (m *measurement) met() bool {
@@ -86,7 +102,11 @@ type report struct {
 	Commit       string        `json:"commit"`
 	Machine      string        `json:"machine"`
 	Command      string        `json:"command"`
+	Records      int           `json:"records"`
+	Pairs        int           `json:"pairs"`
 	Measurements []measurement `json:"measurements"`
+	// Growth is how cost grows.
+	Growth []growth `json:"growth,omitempty"`
 	// Missing are the figures that could not be taken, and why.
 	Missing []string `json:"missing,omitempty"`
 }
@@ -99,7 +119,7 @@ func newReport(c *config) *report {
 	return &report{
 		Date: time.Now().UTC().Format("2006-01-02 15:04"), Commit: strings.TrimSpace(string(commit)),
 		Machine: fmt.Sprintf("%s/%s, %d cores, %s", runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runtime.Version()),
-		Command: fmt.Sprintf("bench -records %d -pairs %d", c.records, c.pairs),
+		Command: c.command(), Records: c.records, Pairs: c.pairs,
 	}
 }
 
@@ -123,6 +143,9 @@ func (r *report) row(m *measurement) string {
 	verdict := "met"
 	if !m.met() {
 		verdict = "**missed**"
+	}
+	if m.barless() {
+		verdict = "no bar"
 	}
 	var bars []string
 	if m.Bar > 0 {
@@ -162,6 +185,13 @@ func (r *report) write(path string) error {
 	b.WriteString("| | work | variant | against | ratio | spread | bar | | wall s | CPU s | peak MiB |\n|---|---|---|---|---|---|---|---|---|---|---|\n")
 	for i := range r.Measurements {
 		b.WriteString(r.row(&r.Measurements[i]) + "\n")
+	}
+	if len(r.Growth) > 0 {
+		b.WriteString("\n## How cost grows\n\nOne thing is doubled three times, the rest stays. A slope of 1 is twice the time at twice the size, 0 none. Medians, seconds.\n\n" +
+			"| | size | wall s | slope | CPU s | slope |\n|---|---|---|---|---|---|\n")
+	}
+	for i := range r.Growth {
+		b.WriteString(r.Growth[i].row() + "\n")
 	}
 	if len(r.Missing) > 0 {
 		b.WriteString("\nMissing, because this machine could not give them:\n\n")

@@ -52,12 +52,7 @@ func measureScans(ctx context.Context, c *config, r *report) error {
 }
 
 func measureCodec(ctx context.Context, c *config, r *report, cases []scanCase, compression string) error {
-	dir, err := os.MkdirTemp("", "millrace-bench-broker-")
-	if err != nil {
-		return err
-	}
-	defer func() { _ = os.RemoveAll(dir) }()
-	broker, stopBroker, err := child(ctx, "broker", "-dir", dir)
+	broker, stopBroker, err := c.startBroker(ctx)
 	if err != nil {
 		return err
 	}
@@ -75,21 +70,8 @@ func measureCodec(ctx context.Context, c *config, r *report, cases []scanCase, c
 	source := fmt.Sprintf("read_kafka(bootstrapServers => '%s', subscribe => '%s')", broker, topic)
 	for _, sc := range cases {
 		m := measurement{ID: sc.id, Title: sc.title, Variant: compression, Against: "kgo poll loop", Bar: sc.bars[compression], Records: c.records}
-		for i := range c.pairs + 1 {
-			base, want, err := loop(ctx, broker, topic, sc.work)
-			if err != nil {
-				return fmt.Errorf("%s loop: %w", sc.id, err)
-			}
-			own, got, err := s.query(ctx, fmt.Sprintf(sc.query, source))
-			if err != nil {
-				return fmt.Errorf("%s: %w", sc.id, err)
-			}
-			if got != want {
-				return fmt.Errorf("%s %s: SQL says %s, the loop %s", sc.id, compression, got, want)
-			}
-			if i > 0 { // the first pair warms caches
-				m.add(base, own)
-			}
+		if err := againstLoop(ctx, c, s, &m, broker, topic, sc.work, fmt.Sprintf(sc.query, source)); err != nil {
+			return err
 		}
 		r.add(m)
 	}

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
 	"sync"
 
 	"github.com/twmb/franz-go/pkg/kadm"
@@ -15,12 +14,7 @@ func measureTopics(ctx context.Context, c *config, r *report) error {
 	if !c.wants("P9") {
 		return nil
 	}
-	dir, err := os.MkdirTemp("", "millrace-bench-broker-")
-	if err != nil {
-		return err
-	}
-	defer func() { _ = os.RemoveAll(dir) }()
-	broker, stopBroker, err := child(ctx, "broker", "-dir", dir)
+	broker, stopBroker, err := c.startBroker(ctx)
 	if err != nil {
 		return err
 	}

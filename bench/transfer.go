@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strconv"
 
 	"github.com/go-sql-driver/mysql"
@@ -24,12 +23,7 @@ func measureTransfer(ctx context.Context, c *config, r *report) error {
 	if !c.wants("P14") {
 		return nil
 	}
-	dir, err := os.MkdirTemp("", "millrace-bench-broker-")
-	if err != nil {
-		return err
-	}
-	defer func() { _ = os.RemoveAll(dir) }()
-	broker, stopBroker, err := child(ctx, "broker", "-dir", dir)
+	broker, stopBroker, err := c.startBroker(ctx)
 	if err != nil {
 		return err
 	}

@@ -34,8 +34,9 @@
 // # Memory
 //
 // All memory of evaluators and sinks is used again; a batch costs no allocation once the sizes have settled. Rows are copied when
-// they leave the lane, only those that passed, only the output columns. What is queued is bounded by RunOptions.QueueBytes, what
-// groups and sorts hold by MemoryBytes.
+// they leave the lane, only those that passed, only the output columns. What is queued, and what groups and sorts hold, is taken from
+// RunOptions.Memory. Groups and sorted rows that it has no room for go to a temporary file: groups by parts of their hashes (parts), each of which is read back
+// by itself, rows as sorted runs (sortedRun), which are merged while they are handed out. Results are the same either way.
 //
 // # Errors
 //

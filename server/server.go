@@ -14,6 +14,7 @@ import (
 	"github.com/dolthub/go-mysql-server/sql"
 	"golang.org/x/sync/errgroup"
 
+	"millrace/functions/readkafka"
 	"millrace/internal/catalog"
 	"millrace/internal/kafka"
 	"millrace/internal/spill"
@@ -30,11 +31,13 @@ type Server struct {
 	cfg     Config
 	catalog *catalog.Catalog
 	pool    *kafka.Pool
-	temp    *spill.Space
-	engine  *engine
-	metrics *metrics
-	tls     *certificates
-	key     *rsa.PrivateKey
+	// registries are the clients of schema registries.
+	registries *readkafka.Registries
+	temp       *spill.Space
+	engine     *engine
+	metrics    *metrics
+	tls        *certificates
+	key        *rsa.PrivateKey
 	// ready is set while the listeners take work.
 	ready atomic.Bool
 }
@@ -67,9 +70,10 @@ func New(cfg Config) (_ *Server, err error) {
 		return nil, err
 	}
 	s.pool = kafka.NewPool(kafka.PoolOptions{})
+	s.registries = readkafka.NewRegistries(hosts.allow, cfg.FilesDir)
 	scans := scanBudgets(cfg.memory, s.temp)
 	s.metrics.memoryMetrics(scans.Memory, s.temp)
-	add := func(e *engine) functionSet { return functionsOf(e, cfg, hosts, s.pool) }
+	add := func(e *engine) functionSet { return functionsOf(e, cfg, hosts, s.pool, s.registries) }
 	if s.engine, err = newEngine(s.catalog, add, scans, cfg.Log, s.metrics); err != nil {
 		return nil, err
 	}
@@ -100,6 +104,10 @@ func (s *Server) Close() error {
 	if s.pool != nil {
 		s.pool.Close()
 		s.pool = nil
+	}
+	if s.registries != nil {
+		s.registries.Close()
+		s.registries = nil
 	}
 	if s.temp != nil {
 		err = errors.Join(err, s.temp.Close())

@@ -18,6 +18,8 @@ type Format struct {
 	Schema string
 	// Message is the Protobuf message, empty for the first; Descriptors is the content of the file of descriptors.
 	Message, Descriptors string
+	// Registry is the schema registry, when there is one.
+	Registry registryArgs
 	// InferSchema finds the fields of JSON in a sample.
 	InferSchema bool
 	// CSV is the dialect of csv.
@@ -38,11 +40,16 @@ func (f *Format) samples() bool {
 }
 
 // asks reports whether finding the columns takes somebody else's answer.
-func (f *Format) asks() bool { return f.samples() }
+func (f *Format) asks() bool { return f.samples() || f.Registry.given() }
+
+// needsTopic reports whether the columns depend on which topic is read.
+func (f *Format) needsTopic() bool {
+	return f.samples() || f.registered(f.Value, partValue) && f.Registry.subject == "" || f.registered(f.Key, partKey) && f.Registry.keySubject == ""
+}
 
 // decidingColumns are the arguments that decide which columns a call has.
 var decidingColumns = []string{"includeHeaders", "format", "keyFormat", "schema", "inferSchema", "messageName", "descFilePath", "schemaRegistryUrl", "schemaRegistrySubject",
-	"schemaRegistryVersion", "schemaRegistryAuth*", "keySubject", "mode", "tombstones", "delimiter", "quote", "escape", "comment", "header", "nullValue", "ignoreLeadingWhiteSpace", "ignoreTrailingWhiteSpace"}
+	"schemaRegistryVersion", "schemaRegistryAuthUser", "schemaRegistryAuthPassword", "schemaRegistryAuthToken", "confluent.schema.registry.*", "keySubject", "mode", "tombstones", "delimiter", "quote", "escape", "comment", "header", "nullValue", "ignoreLeadingWhiteSpace", "ignoreTrailingWhiteSpace"}
 
 // csvArguments are those of format csv alone.
 var csvArguments = []string{"delimiter", "quote", "escape", "comment", "header", "nullValue", "ignoreLeadingWhiteSpace", "ignoreTrailingWhiteSpace"}
@@ -77,7 +84,20 @@ func bindFormat(v *option.Values, env ArgsEnv) (Format, error) {
 	case "FAILFAST":
 		f.Mode = decode.FailFast
 	}
-	if v.Has("schema") && !takesSchema(f.Value) {
+	var err error
+	if f.Registry, err = bindRegistry(v, env); err != nil {
+		return f, err
+	}
+	if err := f.Registry.bindSubjects(v); err != nil {
+		return f, err
+	}
+	if f.Registry.given() && !f.registered(f.Value, partValue) && !f.registered(f.Key, partKey) {
+		return f, sqlerr.New(sqlerr.OptionConflict, "'%s' is given, but no format that has schemas there", v.As("schemaRegistryUrl")).WithHint("formats with a schema registry are avro, proto and json")
+	}
+	if v.Has("schema") && f.registered(f.Value, partValue) {
+		v.Warnings = append(v.Warnings, "'"+v.As("schema")+"' is ignored: the schema registry says what the fields are")
+		f.Schema = ""
+	} else if v.Has("schema") && !takesSchema(f.Value) {
 		return f, sqlerr.New(sqlerr.OptionConflict, "'%s' is given, but '%s' is '%s', which has no schema", v.As("schema"), v.As("format"), f.Value).
 			WithHint("formats with a schema are json, avro, proto and csv")
 	}

@@ -21,7 +21,7 @@ var formats = []string{"raw", "string", "json", "avro", "proto", "csv", "debeziu
 
 // Arguments is the table of everything read_kafka takes. Names follow Databricks; the aliases are those of Spark, Beam and Managed I/O for Kafka.
 var Arguments = option.New("read_kafka", "argument", "", " => ", slices.Concat(
-	ConnectionArguments(), topicArguments(), boundArguments(), readingArguments(), formatArguments())...)
+	ConnectionArguments(), topicArguments(), boundArguments(), readingArguments(), formatArguments(), RegistryArguments(), subjectArguments())...)
 
 func topicArguments() []option.Option {
 	return []option.Option{
@@ -150,13 +150,6 @@ func formatArguments() []option.Option {
 			Doc: "Whether records without a value are rows, with NULL fields, or left out.", Example: "'skip'"},
 		{Name: "schemaEvolution", Type: option.Enum, Words: []string{"none", "add_columns", "restart"}, Default: "none", Batch: option.Ignored, Reason: "a read has the columns of the schema at its start",
 			Doc: "What a streaming table does when the schema in the registry gains fields.", Example: "'none'"},
-		{Name: "schemaRegistryUrl", Aliases: []string{"schemaRegistryAddress", "confluentSchemaRegistryUrl"}, Type: option.String, Batch: option.Later, Stream: option.Later,
-			Doc: "The schema registry.", Example: "'http://registry:8081'"},
-		{Name: "schemaRegistrySubject", Aliases: []string{"confluentSchemaRegistrySubject"}, Type: option.String, Batch: option.Later, Stream: option.Later,
-			Doc: "The subject of values.", Example: "'orders-value'"},
-		{Name: "schemaRegistryVersion", Type: option.Scalar, Batch: option.Later, Stream: option.Later, Doc: "The version of the subject.", Example: "'latest'"},
-		{Name: "schemaRegistryAuth*", Type: option.Scalar, Secret: true, Batch: option.Later, Stream: option.Later, Doc: "How to log in to the schema registry."},
-		{Name: "keySubject", Type: option.String, Batch: option.Later, Stream: option.Later, Doc: "The subject of keys.", Example: "'orders-key'"},
 		{Name: "delimiter", Aliases: []string{"sep"}, Type: option.String, Default: ",", Doc: "What stands between the fields of csv, one or more characters.", Example: "';'"},
 		{Name: "quote", Type: option.String, AllowEmpty: true, Default: `"`, Doc: "The character around fields of csv in which delimiters may stand; empty for none.", Example: `'"'`},
 		{Name: "escape", Type: option.String, AllowEmpty: true, Default: `\`, Doc: "The character of csv that takes the meaning from a quote in a quoted field; empty for none.", Example: `'|'`},

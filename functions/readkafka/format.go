@@ -64,6 +64,9 @@ const (
 
 // schemaOf is the schema of keys or values in a format, nil for raw.
 func (n *Node) schemaOf(ctx *sql.Context, format string, of part) (decode.Schema, error) {
+	if n.format.registered(format, of) {
+		return n.registrySchema(ctx, format, of)
+	}
 	switch format {
 	case "raw":
 		return nil, nil
@@ -137,7 +140,7 @@ func (n *Node) protoSchema(of part) (decode.Schema, error) {
 }
 
 // protoMessage finds a message by name, the first one without a name.
-func protoMessage(files *proto.Files, name string) (decode.Schema, error) {
+func protoMessage(files *proto.Files, name string) (*proto.Message, error) {
 	var m *proto.Message
 	var err error
 	if name == "" {

@@ -81,6 +81,9 @@ func (l *layout) decoded(from scan.Field, how *ops.Decoding, prefix string, take
 	l.Records = append(l.Records, planner.Records{From: from, How: how})
 	for i, f := range how.Fields() {
 		name := f.Name
+		if prefix != "" && name == "value" && len(how.Fields()) == 1 {
+			name = "key" // a key that is one value
+		}
 		if taken[strings.ToLower(name)] {
 			name = prefix + name
 		}

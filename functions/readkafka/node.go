@@ -27,6 +27,8 @@ type Env struct {
 	ArgsEnv
 	// Pool holds the connections. It outlives the nodes.
 	Pool *kafka.Pool
+	// Registries holds the clients of schema registries; nil where there are none. It outlives the nodes.
+	Registries *Registries
 	// Privileges, when not nil, gives what checks the privileges of a session's user: finding the columns may ask a broker or a registry.
 	Privileges func() sql.PrivilegedOperationChecker
 	// Observe, when not nil, is given each source that a call opens, and what its scan takes memory from, and gives the source to use instead: the server
@@ -125,7 +127,7 @@ func (n *Node) decide(ctx *sql.Context, before *Node) error {
 		n.layout = rawLayout(n.databaseName(), true, true)
 		return nil
 	}
-	if f.samples() && slices.ContainsFunc(n.named, func(a named.Arg) bool { return named.HasParameter(a.Value) }) {
+	if f.needsTopic() && slices.ContainsFunc(n.named, func(a named.Arg) bool { return named.HasParameter(a.Value) }) {
 		n.undecided = true
 		n.layout = rawLayout(n.databaseName(), true, true)
 		return nil

@@ -98,7 +98,9 @@ func newSessionWith(t *testing.T, broker string, observe func(*sql.Context, scan
 	logrus.SetLevel(logrus.ErrorLevel)
 	pool := kafka.NewPool(kafka.PoolOptions{})
 	t.Cleanup(pool.Close)
-	env := Env{Pool: pool}
+	registries := NewRegistries(nil, "")
+	t.Cleanup(registries.Close)
+	env := Env{Pool: pool, Registries: registries}
 	if observe != nil {
 		env.Observe = func(ctx *sql.Context, src scan.Source, _ *held.Budget) scan.Source { return observe(ctx, src) }
 	}

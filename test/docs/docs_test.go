@@ -23,7 +23,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // start runs a broker with the demo's data and a server; the documentation's localhost:9092 and broker:9092 stand for the broker.
-func start(t *testing.T) (db *sql.DB, broker string) {
+func start(t *testing.T) (db *sql.DB, broker, registry string) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	b, err := demo.StartBroker("127.0.0.1:0")
@@ -80,7 +80,7 @@ func start(t *testing.T) (db *sql.DB, broker string) {
 	}
 	db.SetMaxOpenConns(1) // user variables and USE live from one statement to the next
 	t.Cleanup(func() { _ = db.Close() })
-	return db, b.Addr()
+	return db, b.Addr(), r.Addr()
 }
 
 // A block that shows an error says so in the line above its fence: <!-- error: part of the message -->.
@@ -89,7 +89,7 @@ var block = regexp.MustCompile("(?s)(?:<!-- error: ([^\n]*?) -->\n)?```sql\n(.*?
 var comment = regexp.MustCompile(`(?m)--.*$`)
 
 func TestEveryStatementOfTheDocumentationRuns(t *testing.T) {
-	db, broker := start(t)
+	db, broker, registry := start(t)
 	files, err := filepath.Glob("../../docs/*.md")
 	if err != nil {
 		t.Fatal(err)
@@ -102,7 +102,7 @@ func TestEveryStatementOfTheDocumentationRuns(t *testing.T) {
 		}
 		for i, m := range block.FindAllStringSubmatch(string(text), -1) {
 			t.Run(fmt.Sprintf("%s/%d", filepath.Base(file), i+1), func(t *testing.T) {
-				for rest := strings.NewReplacer("localhost:9092", broker, "broker:9092", broker).Replace(m[2]); strings.TrimSpace(rest) != ""; {
+				for rest := strings.NewReplacer("localhost:9092", broker, "broker:9092", broker, "localhost:8081", registry).Replace(m[2]); strings.TrimSpace(rest) != ""; {
 					var one string
 					if one, rest = dialect.Split(rest, dialect.Mode{}); strings.TrimSpace(comment.ReplaceAllString(one, "")) == "" {
 						continue // results are shown as comments

@@ -1,0 +1,209 @@
+package readkafka
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/dolthub/go-mysql-server/sql"
+
+	"millrace/internal/column"
+	"millrace/internal/decode"
+	"millrace/internal/decode/avro"
+	"millrace/internal/decode/framed"
+	"millrace/internal/decode/proto"
+	"millrace/internal/registry"
+	"millrace/internal/sqlerr"
+)
+
+// registered reports whether records of a part and format begin with the id of a schema in the registry.
+func (f *Format) registered(format string, of part) bool {
+	if !f.Registry.given() {
+		return false
+	}
+	switch format {
+	case "avro", "proto":
+		return true
+	case "json":
+		return of == partValue || f.Registry.keySubject != ""
+	}
+	return false
+}
+
+// registrySchema is the schema of records that were written with a schema registry: the columns are those of a version of the subject, and each record is
+// decoded by the schema whose id it carries.
+func (n *Node) registrySchema(ctx *sql.Context, format string, of part) (decode.Schema, error) {
+	subject, err := n.subject(ctx, of)
+	if err != nil {
+		return nil, err
+	}
+	a := n.format.Registry
+	if of == partKey {
+		a.version = 0
+	}
+	s, err := n.env.Registries.subject(ctx, &a, subject)
+	if err != nil {
+		return nil, err
+	}
+	if want := registryTypes[format]; s.Type != want {
+		return nil, sqlerr.New(sqlerr.OptionConflict, "subject '%s' holds a schema of type %s, but the format is '%s'", subject, s.Type, format)
+	}
+	w := writers{registries: n.env.Registries, args: a}
+	unusable := func(err error) error {
+		return sqlerr.New(sqlerr.OptionInvalid, "version %d of subject '%s' cannot be used: %s", s.Version, subject, mainLine(err)).WithCause(err)
+	}
+	switch format {
+	case "avro":
+		reader, err := avro.Parse(s.Text, s.ReferenceTexts()...)
+		if err != nil {
+			return nil, unusable(err)
+		}
+		return framed.New(&avroWriters{w, reader, uint32(s.ID)}), nil
+	case "proto":
+		files, err := proto.ParseText(s.Text, s.ReferenceMap())
+		if err != nil {
+			return nil, unusable(err)
+		}
+		name := ""
+		if of == partValue {
+			name = n.format.Message
+		}
+		reader, err := protoMessage(files, name)
+		if err != nil {
+			return nil, err
+		}
+		return framed.New(&protoWriters{w, reader}), nil
+	default:
+		return nil, sqlerr.New(sqlerr.NotSupported, "JSON Schema from a schema registry is not supported yet")
+	}
+}
+
+// registryTypes are the languages of formats.
+var registryTypes = map[string]registry.Type{"avro": registry.Avro, "proto": registry.Protobuf, "json": registry.JSONSchema}
+
+// subject is the one that the columns come from: as given, or the topic's.
+func (n *Node) subject(ctx *sql.Context, of part) (string, error) {
+	argument, given, end := "schemaRegistrySubject", n.format.Registry.subject, "-value"
+	if of == partKey {
+		argument, given, end = "keySubject", n.format.Registry.keySubject, "-key"
+	}
+	if given != "" {
+		return given, nil
+	}
+	args, err := n.bind(ctx)
+	if err != nil {
+		return "", err
+	}
+	topic, sel := "", args.Spec.Select
+	switch {
+	case len(sel.Topics) == 1:
+		topic = sel.Topics[0]
+	case len(sel.Assign) == 1:
+		for topic = range sel.Assign {
+		}
+	default:
+		return "", sqlerr.New(sqlerr.OptionMissing, "'%s' is needed: without it the subject is named after the topic, and the call names none or several", argument).
+			WithHint("for example %s => 'orders%s'", argument, end)
+	}
+	return topic + end, nil
+}
+
+// writers finds the schemas of records.
+type writers struct {
+	registries *Registries
+	args       registryArgs
+}
+
+// find gives the schema with an id, of the type that is wanted. That there is none is bad data.
+func (w *writers) find(ctx context.Context, id uint32, want registry.Type) (*registry.Schema, error) {
+	s, err := w.registries.id(ctx, &w.args, id)
+	var unknown *registry.UnknownID
+	switch {
+	case errors.As(err, &unknown):
+		return nil, &decode.Error{Reason: decode.UnknownSchemaID, Offset: 1, Detail: unknown.Error()}
+	case err != nil:
+		return nil, err
+	case s.Type != want:
+		return nil, &decode.Error{Reason: decode.UnknownSchemaID, Offset: 1, Detail: fmt.Sprintf("schema %d is of type %s, not %s", id, s.Type, want)}
+	}
+	return s, nil
+}
+
+// unusable is the error of a record whose schema cannot be used.
+func (w *writers) unusable(id uint32, err error) error {
+	var data *decode.Error
+	if errors.As(err, &data) {
+		return data
+	}
+	return &decode.Error{Reason: decode.UnknownSchemaID, Offset: 1, Detail: fmt.Sprintf("schema %d cannot be used: %s", id, mainLine(err))}
+}
+
+// avroWriters implements framed.Writers.
+type avroWriters struct {
+	writers
+	reader   *avro.Schema
+	readerID uint32
+}
+
+func (w *avroWriters) Fields() []column.Field { return w.reader.Fields() }
+
+func (w *avroWriters) SplitIndex(body []byte) (index, rest []byte, err error) { return nil, body, nil }
+
+func (w *avroWriters) Compile(ctx context.Context, id uint32, _ []byte, wanted []int) (decode.Plan, error) {
+	if id == w.readerID {
+		return w.reader.Compile(wanted)
+	}
+	s, err := w.find(ctx, id, registry.Avro)
+	if err != nil {
+		return nil, err
+	}
+	writer, err := avro.Parse(s.Text, s.ReferenceTexts()...)
+	if err != nil {
+		return nil, w.unusable(id, err)
+	}
+	plan, err := w.reader.CompileFrom(writer, wanted)
+	if err != nil {
+		return nil, w.unusable(id, err)
+	}
+	return plan, nil
+}
+
+// protoWriters implements framed.Writers.
+type protoWriters struct {
+	writers
+	reader *proto.Message
+}
+
+func (w *protoWriters) Fields() []column.Field { return w.reader.Fields() }
+
+func (w *protoWriters) SplitIndex(body []byte) (index, rest []byte, err error) {
+	return proto.SplitMessageIndex(body)
+}
+
+func (w *protoWriters) Compile(ctx context.Context, id uint32, index []byte, wanted []int) (decode.Plan, error) {
+	s, err := w.find(ctx, id, registry.Protobuf)
+	if err != nil {
+		return nil, err
+	}
+	path, _, err := proto.MessageIndex(index)
+	if err != nil {
+		return nil, err
+	}
+	files, err := proto.ParseText(s.Text, s.ReferenceMap())
+	if err != nil {
+		return nil, w.unusable(id, err)
+	}
+	writer, err := files.MessageByIndex(path)
+	if err != nil {
+		return nil, &decode.Error{Reason: decode.UnknownSchemaID, Offset: framed.HeaderSize, Detail: fmt.Sprintf("schema %d has no message at %v", id, path)}
+	}
+	if writer.Name() != w.reader.Name() {
+		// Topics may hold records of several types; their columns are those of one.
+		return nil, &decode.Error{Reason: decode.WrongType, Offset: framed.HeaderSize, Detail: "a message " + writer.Name() + ", not " + w.reader.Name()}
+	}
+	plan, err := w.reader.CompileFrom(writer, wanted)
+	if err != nil {
+		return nil, w.unusable(id, err)
+	}
+	return plan, nil
+}

@@ -1,0 +1,160 @@
+package readkafka
+
+import (
+	"encoding/binary"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/twmb/franz-go/pkg/sr"
+	"github.com/twmb/franz-go/pkg/sr/srfake"
+
+	"millrace/internal/sqlerr"
+)
+
+const (
+	payment1 = `{"type":"record","name":"Payment","fields":[{"name":"id","type":"long"},{"name":"note","type":["null","string"],"default":null}]}`
+	payment2 = `{"type":"record","name":"Payment","fields":[{"name":"currency","type":"string","default":"EUR"},{"name":"id","type":"long"},{"name":"place","type":["null","Place"],"default":null}]}`
+	place    = `{"type":"record","name":"Place","fields":[{"name":"city","type":"string"}]}`
+	shop1    = `syntax = "proto3"; package shop; message Order { int64 id = 1; } message Box { message View { string url = 1; } }`
+	shop2    = `syntax = "proto3"; package shop; import "place.proto"; message Order { int64 id = 1; optional string note = 2; Place place = 3; } message Box { message View { string url = 1; } }`
+	placePB  = `syntax = "proto3"; package shop; message Place { string city = 1; }`
+)
+
+// registryOf is a registry with the schemas above; down makes it fail.
+func registryOf(t *testing.T) (url string, down *atomic.Bool) {
+	t.Helper()
+	r := srfake.NewRegistry()
+	r.SeedSchema("place", 1, 1, sr.Schema{Schema: place})
+	r.SeedSchema("t-value", 1, 2, sr.Schema{Schema: payment1})
+	r.SeedSchema("t-value", 2, 3, sr.Schema{Schema: payment2, References: []sr.SchemaReference{{Name: "Place", Subject: "place", Version: 1}}})
+	r.SeedSchema("place.proto", 1, 4, sr.Schema{Schema: placePB, Type: sr.TypeProtobuf})
+	r.SeedSchema("shop", 1, 5, sr.Schema{Schema: shop1, Type: sr.TypeProtobuf})
+	r.SeedSchema("shop", 2, 6, sr.Schema{Schema: shop2, Type: sr.TypeProtobuf, References: []sr.SchemaReference{{Name: "place.proto", Subject: "place.proto", Version: 1}}})
+	r.SeedSchema("t-key", 1, 7, sr.Schema{Schema: `"string"`})
+	down = new(atomic.Bool)
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		if down.Load() {
+			w.WriteHeader(http.StatusForbidden)
+			return
+		}
+		r.Handler().ServeHTTP(w, req)
+	}))
+	t.Cleanup(s.Close)
+	return s.URL, down
+}
+
+func written(id uint32, body string) string {
+	return string(append(binary.BigEndian.AppendUint32([]byte{0}, id), body...))
+}
+
+func TestAvroWithRegistry(t *testing.T) {
+	url, down := registryOf(t)
+	records := values(
+		written(2, "\x02\x02\x02a"), written(3, "\x06CZK\x04\x02\x08Oslo"), nil, written(3, "\x06EUR\x06\x00"), written(2, "\x08\x00"),
+		written(99, "x"), written(5, "x"), "\x00\x00", `{"id":1}`, "", written(3, "\x06EUR"), written(2, "\x0a\x00"))
+	records[0].Key = []byte(written(7, "\x04k1"))
+	s := newSession(t, newTopic(t, records...))
+	args := ", 'format', 'avro', 'schemaRegistryUrl', '" + url + "'"
+	expectRows(t, s.both("SELECT _offset, currency, id, place FROM %s WHERE _error IS NULL", args),
+		`0|EUR|1|NULL`, `1|CZK|2|{"city":"Oslo"}`, `2|NULL|NULL|NULL`, `3|EUR|3|NULL`, `4|EUR|4|NULL`, `11|EUR|5|NULL`)
+	expectRows(t, s.both("SELECT _offset, _error FROM %s WHERE _error IS NOT NULL", args),
+		"5|value: unknown schema id: the schema registry has no schema with id 99 at byte 1",
+		"6|value: unknown schema id: schema 5 is of type PROTOBUF, not AVRO at byte 1",
+		"7|value: no schema id: the record ends within the id at byte 2",
+		"8|value: no schema id: the first byte is 0x7b, that of a record with a schema id is 0 at byte 0",
+		"9|value: empty",
+		"10|value: truncated at byte 9")
+	expectRows(t, s.both("SELECT id, note FROM %s WHERE note IS NOT NULL", args+", 'schema_registry_version', 1"), "1|a")
+	expectRows(t, s.both("SELECT SUM(id), COUNT(*) FROM %s WHERE currency = 'EUR'", args+", 'mode', 'DROPMALFORMED'"), "13|4")
+	expectRows(t, s.both("SELECT `key`, id FROM %s WHERE `key` IS NOT NULL", args+", 'keyFormat', 'avro'"), "k1|1")
+	s.mustQuery("SET SESSION pushdown = 'on'")
+
+	s.ctx.ClearWarnings()
+	s.mustQuery("SELECT id FROM $('subscribe', 't', 'format', 'avro', 'schema', 'x', 'schemaRegistryUrl', '" + url + "') LIMIT 1")
+	if w := fmt.Sprint(s.ctx.Warnings()[0].Message); w != "'schema' is ignored: the schema registry says what the fields are" {
+		t.Error(w)
+	}
+
+	// A registry that stops to answer ends the statement, it is no bad data.
+	s = newSession(t, s.broker)
+	down.Store(true)
+	_, err := s.query("SELECT id FROM $('subscribe', 't', 'format', 'avro', 'schemaRegistryUrl', '" + url + "')")
+	if !sqlerr.HasKind(err, sqlerr.RegistryAuth) {
+		t.Errorf("%v", err)
+	}
+	down.Store(false)
+	rows := s.mustQuery("SELECT id FROM $('subscribe', 't', 'format', 'avro', 'schemaRegistryUrl', '" + url + "') WHERE _offset = 1")
+	expectRows(t, s.show(rows), "2")
+	down.Store(true)
+	if _, err = s.query("SELECT id FROM $('subscribe', 't', 'format', 'avro', 'schemaRegistryVersion', 2, 'schemaRegistryUrl', '" + url + "')"); !sqlerr.HasKind(err, sqlerr.RegistryAuth) {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestProtobufWithRegistry(t *testing.T) {
+	url, _ := registryOf(t)
+	s := newSession(t, newTopic(t, values(
+		written(5, "\x00\x08\x01"), written(6, "\x02\x00\x08\x02\x12\x01n\x1a\x06\x0a\x04Oslo"), nil, written(5, "\x04\x02\x00\x0a\x01/"), written(5, "\x02\x08"), written(5, "\x00\x08"), written(6, ""))...))
+	args := ", 'format', 'proto', 'schemaRegistrySubject', 'shop', 'schemaRegistryUrl', '" + url + "'"
+	expectRows(t, s.both("SELECT id, note, place, _error FROM %s", args),
+		"1|NULL|NULL|NULL", `2|n|{"city":"Oslo"}|NULL`, "NULL|NULL|NULL|NULL",
+		"NULL|NULL|NULL|value: wrong type: a message shop.Box.View, not shop.Order at byte 5",
+		"NULL|NULL|NULL|value: unknown schema id: schema 5 has no message at [4] at byte 5",
+		"NULL|NULL|NULL|value: truncated at byte 7", "NULL|NULL|NULL|value: truncated: message index at byte 5")
+	expectRows(t, s.both("SELECT url FROM %s", args+", 'messageName', 'shop.Box.View', 'mode', 'DROPMALFORMED', 'tombstones', 'skip'"), "/")
+}
+
+func TestErrorsOfRegistries(t *testing.T) {
+	url, _ := registryOf(t)
+	s := newSession(t, newTopic(t, values(written(2, "\x02\x00"))...))
+	for args, want := range map[string]string{
+		", 'schemaRegistryUrl', '" + url + "'":                                                                               "no format that has schemas there",
+		", 'format', 'avro', 'schemaRegistrySubject', 'x'":                                                                   "'schemaRegistrySubject' is given without 'schemaRegistryUrl'",
+		", 'format', 'avro', 'schemaRegistryAuthUser', 'x'":                                                                  "'schemaRegistryAuthUser' is given without 'schemaRegistryUrl'",
+		", 'format', 'avro', 'schemaRegistryUrl', 'http://me:pw@" + strings.TrimPrefix(url, "http://") + "'":                 "'schemaRegistryUrl' holds a user or password",
+		", 'format', 'avro', 'schemaRegistryUrl', '" + url + "', 'schemaRegistryAuthPassword', 'sesame'":                     "without 'schemaRegistryAuthUser'",
+		", 'format', 'avro', 'schemaRegistryUrl', '" + url + "', 'schemaRegistryVersion', 'newest'":                          "'schemaRegistryVersion' is 'newest'",
+		", 'format', 'avro', 'schemaRegistryUrl', '" + url + "', 'schemaRegistrySubject', 'shop'":                            "subject 'shop' holds a schema of type PROTOBUF, but the format is 'avro'",
+		", 'format', 'avro', 'schemaRegistryUrl', '" + url + "', 'schemaRegistrySubject', 'nowhere'":                         "nowhere",
+		", 'format', 'avro', 'schemaRegistryUrl', '" + url + "', 'schema.registry.colour', 'red'":                            "'schema.registry.colour' is not a property of a schema registry",
+		", 'format', 'avro', 'schemaRegistryUrl', '" + url + "', 'confluent.schema.registry.basic.auth.user.info', 'sesame'": "must be user:password",
+		", 'format', 'proto', 'schemaRegistryUrl', '" + url + "', 'schemaRegistrySubject', 'shop', 'messageName', 'No'":      "'messageName' is wrong",
+	} {
+		_, err := s.query("SELECT * FROM " + s.call("'subscribe', 't'"+args))
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %s", args, err, want)
+		}
+		if err != nil && strings.Contains(err.Error(), "sesame") {
+			t.Errorf("the secret is shown: %v", err)
+		}
+	}
+}
+
+func TestManyRegistriesAreNotKept(t *testing.T) {
+	r := NewRegistries(nil, "")
+	defer r.Close()
+	held, err := r.acquire(&registryArgs{list: "http://held"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 3 * mostRegistries {
+		c, err := r.acquire(&registryArgs{list: fmt.Sprintf("http://r%d", i)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.release(c)
+	}
+	if n := len(r.clients); n > mostRegistries {
+		t.Errorf("%d clients are kept", n)
+	}
+	again, err := r.acquire(&registryArgs{list: "http://held"})
+	if err != nil || again != held {
+		t.Errorf("a client in use was closed: %v", err)
+	}
+	r.release(held)
+	r.release(again)
+}

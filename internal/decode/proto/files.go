@@ -44,6 +44,9 @@ type Files struct {
 // ParseText compiles proto text: proto2, proto3 or edition 2023. references are the files that it imports, directly or not, by the name they are
 // imported with. google/protobuf, google/type and confluent need not be among them. Instead of text each may be a FileDescriptorProto in base64. Errors are sqlerr errors that give the place in the text.
 func ParseText(text string, references map[string]string) (*Files, error) {
+	if err := checkText(text, references); err != nil {
+		return nil, err
+	}
 	root := rootName
 	for {
 		if _, taken := references[root]; !taken {
@@ -85,6 +88,9 @@ func ParseText(text string, references map[string]string) (*Files, error) {
 // ParseDescriptorSet reads a FileDescriptorSet as protoc --include_imports --descriptor_set_out and buf build write it. Well-known files may be
 // missing in it. Errors are sqlerr errors.
 func ParseDescriptorSet(data []byte) (*Files, error) {
+	if len(data) > MaxSchema {
+		return nil, sqlerr.New(sqlerr.OptionInvalid, "the Protobuf descriptor set has %d bytes: %d are allowed", len(data), MaxSchema)
+	}
 	set := &descriptorpb.FileDescriptorSet{}
 	if err := googleproto.Unmarshal(data, set); err != nil || len(set.File) == 0 {
 		return nil, sqlerr.New(sqlerr.OptionInvalid, "the file is not a Protobuf descriptor set").

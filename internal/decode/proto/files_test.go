@@ -1,6 +1,7 @@
 package proto
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -206,5 +207,37 @@ func TestMessageIndexes(t *testing.T) {
 	record := []byte("\x00body")
 	if n := testing.AllocsPerRun(100, func() { _, _, _ = MessageIndex(record) }); n != 0 {
 		t.Errorf("%v allocations", n)
+	}
+}
+
+func TestHostileSchemasAreRefused(t *testing.T) {
+	for name, c := range map[string]struct{ text, want string }{
+		"nested messages": {"syntax = \"proto3\";" + strings.Repeat("message A {", 100_000), "nested deeper"},
+		"nested literals": {"syntax = \"proto3\"; option (x) = {" + strings.Repeat("a <", 100_000), "nested deeper"},
+		"too long":        {"syntax = \"proto3\"; //" + strings.Repeat("x", MaxSchema), "bytes"},
+	} {
+		if _, err := ParseText(c.text, nil); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %.200v", name, err)
+		}
+		if _, err := ParseText("syntax = \"proto3\"; message M { int32 x = 1; }", map[string]string{"other.proto": c.text}); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s, as a reference: %.200v", name, err)
+		}
+	}
+	brackets := strings.Repeat("{", 1000)
+	if _, err := ParseText("syntax = \"proto3\"; // "+brackets+"\n/* "+brackets+" */ message M { string x = 1 [deprecated = true]; }\n/", nil); err == nil || strings.Contains(err.Error(), "nested") {
+		t.Error(err)
+	}
+	var chain strings.Builder
+	chain.WriteString("syntax = \"proto3\";")
+	for i := range 30_000 {
+		fmt.Fprintf(&chain, "message M%d { M%d x = 1; }\n", i, i+1)
+	}
+	chain.WriteString("message M30000 { int32 x = 1; }")
+	files, err := ParseText(chain.String(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := files.Message("M0"); err != nil {
+		t.Error(err)
 	}
 }

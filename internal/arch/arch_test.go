@@ -43,7 +43,7 @@ var layers = map[string][]string{
 	"internal/decode":             {},
 	"internal/decode/json":        {"internal/decode"},
 	"internal/decode/avro":        {"internal/decode", "internal/decode/json"},
-	"internal/decode/proto":       {"internal/decode"},
+	"internal/decode/proto":       {"internal/decode", "internal/decode/json"},
 	"internal/decode/csv":         {"internal/decode", "internal/decode/json"},
 	"internal/decode/ddl":         {},
 	"internal/decode/jsonschema":  {"internal/decode/..."},

@@ -36,4 +36,9 @@
 //
 // In JSON text names are those of the schema, 64-bit integers are numbers with all digits, bytes are base64, and the well-known types are as
 // Protobuf's own JSON mapping has them. A google.protobuf.Any whose type the schema knows is shown with its fields, another one with its bytes.
+//
+// # Whole records
+//
+// RecordJSON shows a whole record as JSON, Encoder writes records of JSON or of rows of columns: what the SQL functions from_protobuf and to_protobuf and
+// sinks need.
 package proto

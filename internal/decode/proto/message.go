@@ -17,6 +17,8 @@ type message struct {
 	special special
 	// fields are in the order of declaration.
 	fields []field
+	// byName has the fields by both names that JSON may give them.
+	byName map[string]*field
 	// low holds the fields with small numbers by number, high the others.
 	low    []*field
 	high   map[uint32]*field
@@ -37,14 +39,17 @@ func (m *message) find(number uint32) *field {
 // field is a field of a message type.
 type field struct {
 	name string
-	// key is the name as a key in JSON, with the colon.
+	// key is the name as a key in JSON, with the colon. camel is the name that Protobuf's own JSON mapping gives the field.
 	key    []byte
+	camel  string
 	index  int32
 	number uint32
 	kind   protoreflect.Kind
 	wire   uint8 // of a single value
 	// list and mapped fields are repeated; packable ones may come several to a field, one behind the other.
 	list, mapped, packable bool
+	// packed: who writes a list packs it.
+	packed bool
 	// presence: a record tells whether it has the field. nullable: there is nothing in place of the field when it has not.
 	presence, nullable bool
 	// checked: a string that is not UTF-8 makes the record malformed.
@@ -72,6 +77,8 @@ type enum struct {
 	// low holds the names of small numbers, "" where there is none, high the others.
 	low  []string
 	high map[int32]string
+	// numbers are the numbers of the names.
+	numbers map[string]int32
 	// null: it is google.protobuf.NullValue, which is null in JSON.
 	null bool
 }
@@ -92,10 +99,11 @@ func (e *enum) append(dst []byte, number int32) []byte {
 }
 
 func newEnum(ed protoreflect.EnumDescriptor) *enum {
-	e := &enum{high: map[int32]string{}, null: ed.FullName() == "google.protobuf.NullValue"}
+	e := &enum{high: map[int32]string{}, numbers: map[string]int32{}, null: ed.FullName() == "google.protobuf.NullValue"}
 	values := ed.Values()
 	for i := range values.Len() {
 		n := values.Get(i).Number()
+		e.numbers[string(values.Get(i).Name())] = int32(n)
 		name := string(values.ByNumber(n).Name()) // the first of several with the number
 		if n >= 0 && n < lowNumbers {
 			for int(n) >= len(e.low) {
@@ -141,12 +149,13 @@ func (f *Files) compile(md protoreflect.MessageDescriptor) *message {
 		return m
 	}
 	fields := md.Fields()
-	m := &message{fields: make([]field, fields.Len()), high: map[uint32]*field{}, oneofs: md.Oneofs().Len()}
+	m := &message{fields: make([]field, fields.Len()), high: map[uint32]*field{}, byName: map[string]*field{}, oneofs: md.Oneofs().Len()}
 	f.compiled[md.FullName()] = m // before its fields: a message may hold itself
 	m.special = specialOf(md)
 	for i := range m.fields {
 		fd := &m.fields[i]
 		f.compileField(fd, fields.Get(i))
+		m.byName[fd.name] = fd
 		if fd.number < lowNumbers {
 			for int(fd.number) >= len(m.low) {
 				m.low = append(m.low, nil)
@@ -156,13 +165,18 @@ func (f *Files) compile(md protoreflect.MessageDescriptor) *message {
 			m.high[fd.number] = fd
 		}
 	}
+	for i := range m.fields {
+		if fd := &m.fields[i]; m.byName[fd.camel] == nil {
+			m.byName[fd.camel] = fd
+		}
+	}
 	return m
 }
 
 func (f *Files) compileField(fd *field, d protoreflect.FieldDescriptor) {
 	*fd = field{
-		name: string(d.Name()), index: int32(d.Index()), number: uint32(d.Number()), kind: d.Kind(), wire: wireOf(d.Kind()),
-		list: d.IsList(), mapped: d.IsMap(), presence: d.HasPresence(), oneof: -1,
+		name: string(d.Name()), camel: d.JSONName(), index: int32(d.Index()), number: uint32(d.Number()), kind: d.Kind(), wire: wireOf(d.Kind()),
+		list: d.IsList(), mapped: d.IsMap(), packed: d.IsPacked(), presence: d.HasPresence(), oneof: -1,
 	}
 	fd.key = append(convert.AppendJSONString(nil, []byte(fd.name)), ':')
 	fd.packable = fd.list && fd.wire != wireBytes && fd.wire != wireStartGroup

@@ -136,6 +136,15 @@ func (r random) message(md protoreflect.MessageDescriptor, depth int) protorefle
 			return m
 		}
 	}
+	if md.FullName() == "confluent.type.Decimal" && r.IntN(4) > 0 {
+		b := make([]byte, r.IntN(12))
+		for i := range b {
+			b[i] = byte(r.Uint32())
+		}
+		m.Set(md.Fields().ByNumber(1), protoreflect.ValueOfBytes(b))
+		m.Set(md.Fields().ByNumber(3), protoreflect.ValueOfInt32(int32(r.IntN(12))))
+		return m
+	}
 	for i := range md.Fields().Len() {
 		fd := md.Fields().Get(i)
 		if r.IntN(3) == 0 || fd.Message() != nil && (depth > 2 || depth > 0 && r.IntN(3) > 0) {

@@ -2,6 +2,7 @@ package readkafka
 
 import (
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/dolthub/go-mysql-server/sql"
@@ -12,7 +13,9 @@ import (
 	"millrace/internal/decode/csv"
 	"millrace/internal/decode/ddl"
 	"millrace/internal/decode/json"
+	"millrace/internal/decode/jsonschema"
 	"millrace/internal/decode/proto"
+	"millrace/internal/decode/serde"
 	"millrace/internal/ops"
 	"millrace/internal/scan"
 	"millrace/internal/sqlerr"
@@ -83,6 +86,9 @@ func (n *Node) schemaOf(ctx *sql.Context, format string, of part) (decode.Schema
 	if of == partKey {
 		argument = "keyFormat"
 	}
+	if slices.Contains(serde.Names(), format) {
+		return serde.New(format, string(of))
+	}
 	return nil, sqlerr.New(sqlerr.NotSupported, "'%s' => '%s' is not supported yet", argument, format)
 }
 
@@ -94,11 +100,32 @@ func (n *Node) jsonSchema(ctx *sql.Context, of part) (decode.Schema, error) {
 	case n.format.InferSchema:
 		return n.inferredSchema(ctx)
 	}
+	if isJSONSchema(n.format.Schema) {
+		fields, err := jsonschema.Parse(n.format.Schema, nil)
+		if err != nil {
+			return nil, wrongText(err, "write a JSON Schema, or columns with their types, such as 'id BIGINT, name STRING'")
+		}
+		return documents(fields), nil
+	}
 	columns, err := ddl.Parse(n.format.Schema)
 	if err != nil {
 		return nil, wrongSchema(err)
 	}
 	return json.NewSchema(jsonFields(columns)), nil
+}
+
+// isJSONSchema tells a JSON Schema from a list of columns.
+func isJSONSchema(text string) bool {
+	text = strings.TrimSpace(text)
+	return strings.HasPrefix(text, "{") || text == "true"
+}
+
+// documents is the schema of JSON records with the fields of a JSON Schema.
+func documents(fields []json.Field) decode.Schema {
+	if len(fields) == 1 && fields[0].Path != nil && len(fields[0].Path) == 0 {
+		return json.NewValueSchema(fields)
+	}
+	return json.NewSchema(fields)
 }
 
 // needsSchema is the error for a format that cannot do without a schema.

@@ -11,6 +11,7 @@ import (
 	"millrace/internal/decode"
 	"millrace/internal/decode/avro"
 	"millrace/internal/decode/framed"
+	"millrace/internal/decode/jsonschema"
 	"millrace/internal/decode/proto"
 	"millrace/internal/registry"
 	"millrace/internal/sqlerr"
@@ -74,7 +75,11 @@ func (n *Node) registrySchema(ctx *sql.Context, format string, of part) (decode.
 		}
 		return framed.New(&protoWriters{w, reader}), nil
 	default:
-		return nil, sqlerr.New(sqlerr.NotSupported, "JSON Schema from a schema registry is not supported yet")
+		fields, err := jsonschema.Parse(s.Text, s.ReferenceMap())
+		if err != nil {
+			return nil, unusable(err)
+		}
+		return framed.New(jsonWriters{documents(fields)}), nil
 	}
 }
 
@@ -166,6 +171,15 @@ func (w *avroWriters) Compile(ctx context.Context, id uint32, _ []byte, wanted [
 		return nil, w.unusable(id, err)
 	}
 	return plan, nil
+}
+
+// jsonWriters implements framed.Writers. JSON tells itself which fields it has, so the schemas of records need not be asked for.
+type jsonWriters struct{ decode.Schema }
+
+func (w jsonWriters) SplitIndex(body []byte) (index, rest []byte, err error) { return nil, body, nil }
+
+func (w jsonWriters) Compile(_ context.Context, _ uint32, _ []byte, wanted []int) (decode.Plan, error) {
+	return w.Schema.Compile(wanted)
 }
 
 // protoWriters implements framed.Writers.

@@ -35,6 +35,7 @@ func registryOf(t *testing.T) (url string, down *atomic.Bool) {
 	r.SeedSchema("shop", 1, 5, sr.Schema{Schema: shop1, Type: sr.TypeProtobuf})
 	r.SeedSchema("shop", 2, 6, sr.Schema{Schema: shop2, Type: sr.TypeProtobuf, References: []sr.SchemaReference{{Name: "place.proto", Subject: "place.proto", Version: 1}}})
 	r.SeedSchema("t-key", 1, 7, sr.Schema{Schema: `"string"`})
+	r.SeedSchema("docs", 1, 8, sr.Schema{Schema: `{"type":"object","properties":{"id":{"type":"integer"}}}`, Type: sr.TypeJSON})
 	down = new(atomic.Bool)
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		if down.Load() {
@@ -106,6 +107,12 @@ func TestProtobufWithRegistry(t *testing.T) {
 		"NULL|NULL|NULL|value: unknown schema id: schema 5 has no message at [4] at byte 5",
 		"NULL|NULL|NULL|value: truncated at byte 7", "NULL|NULL|NULL|value: truncated: message index at byte 5")
 	expectRows(t, s.both("SELECT url FROM %s", args+", 'messageName', 'shop.Box.View', 'mode', 'DROPMALFORMED', 'tombstones', 'skip'"), "/")
+}
+
+func TestJSONSchemaWithRegistry(t *testing.T) {
+	url, _ := registryOf(t)
+	s := newSession(t, newTopic(t, values(written(8, `{"id":1}`), written(9, `{"id":2}`), `{"id":3}`, nil)...))
+	expectRows(t, s.both("SELECT id, _error IS NULL FROM %s", ", 'format', 'json', 'schemaRegistrySubject', 'docs', 'schemaRegistryUrl', '"+url+"'"), "1|true", "2|true", "NULL|false", "NULL|true")
 }
 
 func TestErrorsOfRegistries(t *testing.T) {

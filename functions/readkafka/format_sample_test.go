@@ -21,3 +21,21 @@ func TestInferSchema(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestSerdesAndStrings(t *testing.T) {
+	records := values("text", []byte("\xff"), nil, "")
+	records[0].Key, records[1].Key, records[3].Key = []byte("\x00\x00\x00\x00\x00\x00\x00\x07"), []byte("x"), []byte("\xff\xff\xff\xff\xff\xff\xff\xff")
+	s := newSession(t, newTopic(t, records...))
+	expectRows(t, s.both("SELECT `key`, value, _error FROM %s", ", 'format', 'string', 'keyFormat', 'long'"),
+		"7|text|NULL", "NULL|NULL|key: truncated: 1 bytes, long has 8", "NULL|NULL|NULL", "-1||NULL")
+	expectRows(t, s.both("SELECT `key`, value FROM %s WHERE `key` < 0", ", 'keyFormat', 'long'"), "-1|")
+	expectRows(t, s.both("SELECT COUNT(*) FROM %s", ", 'format', 'string', 'keyFormat', 'long', 'mode', 'DROPMALFORMED'"), "3")
+}
+
+func TestJSONSchema(t *testing.T) {
+	s := newSession(t, newTopic(t, values(`{"id":18446744073709551615,"at":"2026-01-02T03:04:05Z","n":1}`, `{"id":1}`, `7`)...))
+	const schema = `{"type":"object","properties":{"id":{"type":"integer","minimum":0,"maximum":18446744073709551615},"at":{"type":"string","format":"date-time"},"tags":{"type":"array"}}}`
+	expectRows(t, s.both("SELECT id, at, tags, _error FROM %s", ", 'format', 'json', 'schema', '"+schema+"'"),
+		"18446744073709551615|2026-01-02 03:04:05|NULL|NULL", "1|NULL|NULL|NULL", "NULL|NULL|NULL|value: wrong type: an object is expected, found a number at byte 0")
+	expectRows(t, s.both("SELECT value FROM %s", `, 'format', 'json', 'mode', 'DROPMALFORMED', 'schema', '{"type":"integer"}'`), "7")
+}

@@ -40,6 +40,9 @@ func NewSchema(fields []Field) *Schema {
 	return newSchema(fields, !whole)
 }
 
+// NewValueSchema is the schema of records that are any JSON value, not only objects.
+func NewValueSchema(fields []Field) *Schema { return newSchema(fields, false) }
+
 // Whole is the schema of records that are any JSON value, which is the one column.
 func Whole(name string) *Schema {
 	return newSchema([]Field{{Field: column.Field{Name: name, Type: column.Type{Kind: column.JSON}, Nullable: true}, Path: Path{}, KeepNull: true}}, false)

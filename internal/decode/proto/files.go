@@ -4,7 +4,6 @@ import (
 	"context"
 	"embed"
 	"errors"
-	"io"
 	"io/fs"
 	"maps"
 	"slices"
@@ -42,7 +41,8 @@ type Files struct {
 }
 
 // ParseText compiles proto text: proto2, proto3 or edition 2023. references are the files that it imports, directly or not, by the name they are
-// imported with. google/protobuf, google/type and confluent need not be among them. Instead of text each may be a FileDescriptorProto in base64. Errors are sqlerr errors that give the place in the text.
+// imported with. google/protobuf, google/type and confluent need not be among them. Instead of text each may be a FileDescriptorProto in
+// base64. Errors are sqlerr errors that give the place in the text.
 func ParseText(text string, references map[string]string) (*Files, error) {
 	if err := checkText(text, references); err != nil {
 		return nil, err
@@ -59,14 +59,7 @@ func ParseText(text string, references map[string]string) (*Files, error) {
 		sources = map[string]string{}
 	}
 	sources[root] = text
-	compiler := protocompile.Compiler{
-		Resolver: protocompile.CompositeResolver{
-			protocompile.ResolverFunc(encodedFiles(sources)),
-			&protocompile.SourceResolver{Accessor: protocompile.SourceAccessorFromMap(sources)},
-			protocompile.WithStandardImports(bundledResolver()),
-		},
-		MaxParallelism: 1,
-	}
+	compiler := protocompile.Compiler{Resolver: protocompile.WithStandardImports(sourceResolver(sources)), MaxParallelism: 1}
 	compiled, err := compiler.Compile(context.Background(), root)
 	if err != nil {
 		return nil, textError(err)
@@ -126,7 +119,7 @@ func (f *Files) Message(name string) (*Message, error) {
 	full := protoreflect.FullName(strings.TrimPrefix(name, "."))
 	if d, err := f.all.FindDescriptorByName(full); err == nil && name != "" {
 		if md, ok := d.(protoreflect.MessageDescriptor); ok {
-			return newMessage(f, md)
+			return newMessage(f, md), nil
 		}
 	}
 	var found []protoreflect.MessageDescriptor
@@ -144,7 +137,7 @@ func (f *Files) Message(name string) (*Message, error) {
 	}
 	switch {
 	case len(found) == 1:
-		return newMessage(f, found[0])
+		return newMessage(f, found[0]), nil
 	case name == "" && len(found) == 0:
 		return nil, sqlerr.New(sqlerr.OptionInvalid, "the Protobuf schema has no message")
 	case name == "":
@@ -173,7 +166,7 @@ func (f *Files) MessageByIndex(path []int) (*Message, error) {
 		}
 		messages = md.Messages()
 	}
-	return newMessage(f, md)
+	return newMessage(f, md), nil
 }
 
 // messageAt is message number i. Serializers disagree on whether the entries of maps, which are messages in a descriptor but not in a text, count: not
@@ -253,7 +246,7 @@ func complete(set *descriptorpb.FileDescriptorSet) error {
 				continue
 			}
 			have[name] = true
-			compiled, err := (&protocompile.Compiler{Resolver: protocompile.WithStandardImports(bundledResolver()), MaxParallelism: 1}).Compile(context.Background(), name)
+			compiled, err := (&protocompile.Compiler{Resolver: protocompile.WithStandardImports(sourceResolver(nil)), MaxParallelism: 1}).Compile(context.Background(), name)
 			if err != nil {
 				return sqlerr.New(sqlerr.OptionInvalid, "the Protobuf descriptor set lacks %q, which %q imports", name, set.File[i].GetName()).
 					WithHint("run protoc with --include_imports")
@@ -264,13 +257,26 @@ func complete(set *descriptorpb.FileDescriptorSet) error {
 	return nil
 }
 
-func bundledResolver() protocompile.Resolver {
-	return &protocompile.SourceResolver{Accessor: func(path string) (io.ReadCloser, error) {
-		if !fs.ValidPath(path) {
-			return nil, fs.ErrNotExist
+// errNoFile is what an import finds that nobody supplies.
+var errNoFile = errors.New("it is neither among the references nor known here")
+
+// sourceResolver finds files in sources, which are text or encoded, and among those that are bundled.
+func sourceResolver(sources map[string]string) protocompile.Resolver {
+	return protocompile.ResolverFunc(func(path string) (protocompile.SearchResult, error) {
+		if source, ok := sources[path]; ok {
+			if file := encodedFile(source); file != nil {
+				file.Name = &path
+				return protocompile.SearchResult{Proto: file}, nil
+			}
+			return protocompile.SearchResult{Source: strings.NewReader(source)}, nil
 		}
-		return bundled.Open("bundled/" + path)
-	}}
+		if fs.ValidPath(path) {
+			if file, err := bundled.Open("bundled/" + path); err == nil {
+				return protocompile.SearchResult{Source: file}, nil
+			}
+		}
+		return protocompile.SearchResult{}, errNoFile
+	})
 }
 
 // wellKnown reports whether a file is one that others bring along rather than a schema of records.

@@ -5,7 +5,6 @@ import (
 
 	"millrace/internal/column"
 	"millrace/internal/decode"
-	"millrace/internal/sqlerr"
 )
 
 // Message is a message type as the schema of records. It implements decode.Schema.
@@ -18,16 +17,13 @@ type Message struct {
 
 var _ decode.Schema = (*Message)(nil)
 
-func newMessage(f *Files, md protoreflect.MessageDescriptor) (*Message, error) {
+func newMessage(f *Files, md protoreflect.MessageDescriptor) *Message {
 	m := &Message{name: string(md.FullName()), files: f, root: f.message(md)}
 	m.fields = make([]column.Field, len(m.root.fields))
 	for i := range m.root.fields {
 		m.fields[i] = m.root.fields[i].column()
 	}
-	if len(m.fields) == 0 {
-		return nil, sqlerr.New(sqlerr.OptionInvalid, "the Protobuf message %q has no fields, so there are no columns", m.name)
-	}
-	return m, nil
+	return m
 }
 
 // Name is the full name of the message.

@@ -120,13 +120,14 @@ type ScanSpec struct {
 	// Lanes bounds the number of lanes; 0 lets the store choose.
 	Lanes int
 	// Top, when not nil, says that the caller keeps only the Rows rows with the greatest (with Ascending the least) values of a column; NULL counts as
-	// less than all. The store may leave out what cannot be among them. It then asks sinks that are a scan.Keeper what they have.
+	// less than all. The store may leave out rows that cannot be among them, also when other keys decide between equal values. It then asks sinks that
+	// are a scan.Keeper what they have, between two parts of the scan while no lane runs; a Timestamp is in milliseconds there.
 	Top *Top
 }
 
-// Top names the rows that an ORDER BY with LIMIT over one column of an integer kind keeps.
+// Top names the rows that an ORDER BY with LIMIT keeps, by its first key: a column of an integer kind but Uint64.
 type Top struct {
-	// Column is an index into Schema.Columns. It must be among the scan's columns.
+	// Column is an index into Schema.Columns.
 	Column    int
 	Ascending bool
 	Rows      int64

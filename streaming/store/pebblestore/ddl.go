@@ -12,15 +12,19 @@ import (
 	"millrace/streaming/store"
 )
 
-// publish applies a batch and makes tables the list that belongs to it: no snapshot sees one without the other.
+// publish applies a batch and makes tables the list that belongs to it: no snapshot sees one without the other. Snapshots do not wait until it is durable; the
+// caller does.
 func (s *Store) publish(b *pebble.Batch, tables map[store.TableID]*table) error {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	if err := b.Commit(pebble.Sync); err != nil {
+	err := s.db.ApplyNoSyncWait(b, pebble.Sync)
+	if err == nil {
+		s.tables = tables
+	}
+	s.mu.Unlock()
+	if err != nil {
 		return err
 	}
-	s.tables = tables
-	return nil
+	return b.SyncWait()
 }
 
 // list is the present list of tables. It must not be changed.
@@ -36,6 +40,9 @@ func (s *Store) CreateTable(ctx context.Context, specs ...store.TableSpec) error
 		return err
 	}
 	defer s.leave()
+	if err := s.space.admit(0); err != nil {
+		return err
+	}
 	s.ddl.Lock()
 	defer s.ddl.Unlock()
 	tables := maps.Clone(s.list())
@@ -91,6 +98,9 @@ func (s *Store) AlterTable(ctx context.Context, id store.TableID, from int64, ch
 		return nil, err
 	}
 	defer s.leave()
+	if err := s.space.admit(0); err != nil {
+		return nil, err
+	}
 	s.ddl.Lock()
 	defer s.ddl.Unlock()
 	old, err := s.lookup(id)
@@ -154,6 +164,9 @@ func (s *Store) DropTable(ctx context.Context, id store.TableID) error {
 		return err
 	}
 	defer s.leave()
+	if err := s.space.moving(); err != nil { // what is held back is for this: it gives space back
+		return err
+	}
 	s.ddl.Lock()
 	defer s.ddl.Unlock()
 	t, err := s.lookup(id)
@@ -188,6 +201,9 @@ func (s *Store) TruncateTable(ctx context.Context, id store.TableID) error {
 		return err
 	}
 	defer s.leave()
+	if err := s.space.moving(); err != nil { // what is held back is for this: it gives space back
+		return err
+	}
 	s.ddl.Lock()
 	defer s.ddl.Unlock()
 	t, err := s.lookup(id)

@@ -18,6 +18,9 @@ func (s *Store) Expire(ctx context.Context, id store.TableID, name string, befor
 		return 0, err
 	}
 	defer s.leave()
+	if err := s.space.moving(); err != nil {
+		return 0, err
+	}
 	t, err := s.lookup(id)
 	if err != nil {
 		return 0, err

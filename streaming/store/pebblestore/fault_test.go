@@ -172,7 +172,7 @@ func wantCount(t *testing.T, s *Store, id store.TableID, want int64) {
 
 func TestCommitsAreRefusedBeforeTheDiskIsFull(t *testing.T) {
 	fs := &faultyFS{FS: vfs.Default}
-	s := openTest(t, t.TempDir(), Options{FS: fs}, "t")
+	s := openTest(t, t.TempDir(), Options{FS: fs}, "t", "u")
 	l := acquire(t, s, "t")
 	if err := insert(t, s, l, 0, 100); err != nil {
 		t.Fatal(err)
@@ -184,7 +184,14 @@ func TestCommitsAreRefusedBeforeTheDiskIsFull(t *testing.T) {
 		t.Fatalf("committing with little space: %v", err)
 	}
 	wantCount(t, s, "t", 100)
+	if err := s.CreateTable(t.Context(), numbersTable("v")); !sqlerr.HasKind(err, sqlerr.StoreFull) {
+		t.Errorf("creating a table with little space: %v", err)
+	}
+	if err := s.DropTable(t.Context(), "u"); err != nil {
+		t.Errorf("dropping a table, which gives space back: %v", err)
+	}
 	fs.low.Store(false)
+	s.space.checked = time.Time{}
 	if err := insert(t, s, l, 100, 100); err != nil {
 		t.Errorf("committing with space again: %v", err)
 	}

@@ -3,11 +3,13 @@ package pebblestore
 import (
 	"context"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"slices"
 	"testing"
 
 	"millrace/internal/column"
+	"millrace/internal/ops"
 	"millrace/internal/scan"
 	"millrace/streaming/store"
 )
@@ -268,4 +270,55 @@ func FuzzDecodeEntry(f *testing.F) {
 			t.Errorf("%+v came back as %+v, %v", e, again, err)
 		}
 	})
+}
+
+func TestNewestRowsAreReadFromTheLastSegmentsOnly(t *testing.T) {
+	s := openTest(t, t.TempDir(), Options{}, "t")
+	l := acquire(t, s, "t")
+	for i := range 10 {
+		if err := insert(t, s, l, i*70000, 70000); err != nil {
+			t.Fatal(err)
+		}
+	}
+	snap, err := s.Snapshot(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer snap.Close()
+	fields := numbersTable("t").Columns
+	for _, ascending := range []bool{false, true} {
+		src, err := snap.Scan(t.Context(), store.ScanSpec{Table: "t", Columns: []int{0}, Limit: -1, Lanes: 2, Top: &store.Top{Ascending: ascending, Rows: 10}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		id := ops.Column(0, fields[0].Field)
+		p := ops.Pipeline{Input: []column.Field{fields[0].Field}, Project: []ops.Expr{id}, OrderBy: []ops.Order{{Expr: id, Desc: !ascending}}, Limit: 10}
+		plan, err := p.Compile()
+		if err != nil {
+			t.Fatal(err)
+		}
+		run := ops.Run(t.Context(), src, plan, ops.RunOptions{})
+		first := int64(-1)
+		for {
+			b, err := run.Next(t.Context())
+			if err == io.EOF {
+				break
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if first < 0 {
+				first = b.Cols[0].Int[0]
+			}
+		}
+		if err := run.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if want := map[bool]int64{false: 699999, true: 0}[ascending]; first != want {
+			t.Errorf("the first row is %d, want %d", first, want)
+		}
+		if stats := src.Stats(); stats.Batches > 2 || stats.OffsetsDone != stats.Offsets {
+			t.Errorf("stats are %+v", stats)
+		}
+	}
 }

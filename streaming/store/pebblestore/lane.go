@@ -32,15 +32,16 @@ func newLane(s *source, sink scan.Sink) *lane {
 	}
 }
 
-func (l *lane) run(ctx context.Context) error {
+// run reads pieces, by split, until none is left.
+func (l *lane) run(ctx context.Context, pieces [][]piece) error {
 	s := l.source
 	for {
 		n := int(s.next.Add(1)) - 1
-		if n >= len(s.pieces) {
-			return l.sink.Finish(ctx)
+		if n >= len(pieces) {
+			return nil
 		}
-		for i := range s.pieces[n] {
-			if err := l.piece(ctx, &s.pieces[n][i]); err != nil {
+		for i := range pieces[n] {
+			if err := l.piece(ctx, &pieces[n][i]); err != nil {
 				return err
 			}
 		}

@@ -25,7 +25,8 @@ type source struct {
 	// admit says that what is decoded is kept in the cache: not when it would push out all else to no use.
 	admit bool
 
-	pieces [][]piece // by split
+	top    *store.Top // nil: no order is of use
+	pieces [][]piece  // by split
 	splits []scan.Split
 	next   atomic.Int64 // split to take
 
@@ -38,6 +39,8 @@ type piece struct {
 	rows int
 	// chunks are those of each column to deliver, 0 for one that the segment is older than.
 	chunks []int
+	// best is the first value of the segment in the order of Top, worst of all where it has none.
+	best int64
 }
 
 // Scan implements store.Snapshot.
@@ -58,6 +61,9 @@ func (p *snapshot) Scan(ctx context.Context, spec store.ScanSpec) (scan.Source, 
 			return nil, fmt.Errorf("store: table %s has no column %d", t.id, c.Column)
 		}
 	}
+	if err := s.setTop(spec.Top); err != nil {
+		return nil, err
+	}
 	var memory int64
 	err = segments(p.db, t, 0, func(e *entry) (bool, error) {
 		at := s.rows.Load()
@@ -77,6 +83,9 @@ func (p *snapshot) Scan(ctx context.Context, spec store.ScanSpec) (scan.Source, 
 				x.chunks[i] = c.chunks
 				memory += c.memory
 			}
+		}
+		if s.top != nil {
+			x.best = bestOf(s.top, e, &t.schema.Columns[s.top.Column])
 		}
 		s.add(x, at)
 		return true, nil
@@ -181,24 +190,51 @@ func (s *source) Stats() scan.Stats {
 
 // Run implements scan.Source.
 func (s *source) Run(ctx context.Context, newSink func(lane int) (scan.Sink, error)) error {
-	inner, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	var lanes sync.WaitGroup
-	for i := range s.lanes {
+	lanes := make([]*lane, s.lanes)
+	for i := range lanes {
 		sink, err := newSink(i)
 		if err != nil {
-			cancel(err)
-			break
+			return err
 		}
-		lanes.Go(func() {
-			if err := newLane(s, sink).run(inner); err != nil {
+		lanes[i] = newLane(s, sink)
+	}
+	err := s.rounds(ctx, lanes)
+	if errors.Is(err, scan.Stop) {
+		return nil
+	}
+	return err
+}
+
+// rounds reads everything in one round, or as many as Top asks for.
+func (s *source) rounds(ctx context.Context, lanes []*lane) error {
+	if s.top != nil && keepers(lanes) {
+		if err := s.topRounds(ctx, lanes); err != nil {
+			return err
+		}
+	} else if err := s.round(ctx, lanes, s.pieces); err != nil {
+		return err
+	}
+	return together(ctx, lanes, func(ctx context.Context, l *lane) error { return l.sink.Finish(ctx) })
+}
+
+// round has the lanes read pieces.
+func (s *source) round(ctx context.Context, lanes []*lane, pieces [][]piece) error {
+	s.next.Store(0)
+	return together(ctx, lanes, func(ctx context.Context, l *lane) error { return l.run(ctx, pieces) })
+}
+
+// together does something on all lanes at once and waits. The first error ends the others.
+func together(ctx context.Context, lanes []*lane, do func(ctx context.Context, l *lane) error) error {
+	inner, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var group sync.WaitGroup
+	for _, l := range lanes {
+		group.Go(func() {
+			if err := do(inner, l); err != nil {
 				cancel(err)
 			}
 		})
 	}
-	lanes.Wait()
-	if err := context.Cause(inner); err != nil && !errors.Is(err, scan.Stop) {
-		return err
-	}
-	return nil
+	group.Wait()
+	return context.Cause(inner)
 }

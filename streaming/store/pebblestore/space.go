@@ -62,6 +62,16 @@ func (s *space) admit(n int) error {
 	return nil
 }
 
+// moving refuses what would have to wait for a write that waits for space.
+func (s *space) moving() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.waiting > 0 {
+		return s.full(0)
+	}
+	return nil
+}
+
 func (s *space) full(free uint64) error {
 	return sqlerr.New(sqlerr.StoreFull, "the disk of the store in '%s' is full: %d MiB are free, the last %d MiB are held back", s.dir, free>>20, s.reserve>>20).
 		WithHint("free some space; writing goes on by itself then")

@@ -58,6 +58,7 @@ func Run(t *testing.T, b Backend) {
 		{"scans keep the contract of sources", testScanContract},
 		{"pruned scans miss nothing", testPruning},
 		{"operators run on stored rows", testOperators},
+		{"the first rows of an order are all there", testTop},
 		{"statistics", testStats},
 		{"a closed store says so", testClosed},
 	} {

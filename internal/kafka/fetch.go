@@ -129,14 +129,20 @@ const (
 	paceGain = 1.15
 )
 
-func newPace(cfg *Config, limit int64) pace {
+// newPace is the pace of a lane whose rows are limited, -1 for all, and that may hold memory bytes, 0 for any number: an answer that is parsed, what it
+// decompresses to, and another one on its way.
+func newPace(cfg *Config, limit, memory int64) pace {
 	if n := cfg.fetchBytes(); n > 0 {
 		return pace{size: n, fixed: true, cap: n}
 	}
-	if limit >= 0 && limit <= smallLimit {
-		return pace{size: firstFetchBytesLimit, cap: maxFetchBytes}
+	most := int32(maxFetchBytes)
+	if memory > 0 {
+		most = int32(min(max(memory/4, firstFetchBytes), maxFetchBytes))
 	}
-	return pace{size: firstFetchBytes, cap: maxFetchBytes}
+	if limit >= 0 && limit <= smallLimit {
+		return pace{size: firstFetchBytesLimit, cap: most}
+	}
+	return pace{size: firstFetchBytes, cap: most}
 }
 
 // fetchBytes is how much the user lets a fetch of one partition bring, 0 when that is left to us.

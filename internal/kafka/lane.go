@@ -25,7 +25,7 @@ type lane struct {
 }
 
 func newLane(s *source, sink scan.Sink) *lane {
-	l := &lane{src: s, sink: sink, memory: s.req.Memory.Account(), pace: newPace(&s.cfg, s.req.Limit), parser: newParser(s.req.Fields, s.names, &s.cfg, s.req.Bounds, sink)}
+	l := &lane{src: s, sink: sink, memory: s.req.Memory.Account(), pace: newPace(&s.cfg, s.req.Limit, s.req.Memory.Limit()/int64(s.lanes)), parser: newParser(s.req.Fields, s.names, &s.cfg, s.req.Bounds, sink)}
 	l.parser.extremes = s.req.Extremes && s.spec.MaxRecords == 0 // of a batch that is cut short, extremes are not those of what is left
 	return l
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"millrace/internal/kafka"
+	"millrace/internal/memory"
 	"millrace/internal/scan"
 	"millrace/internal/testkit"
 )
@@ -49,5 +50,39 @@ func TestScanReadsWhatWasProduced(t *testing.T) {
 				delete(want, v)
 			}
 		})
+	}
+}
+
+// TestScansWithoutMemoryReadNothingAhead: a budget that grants nothing makes a scan slower; it still delivers everything, and gives everything back.
+func TestScansWithoutMemoryReadNothingAhead(t *testing.T) {
+	b := testkit.StartBroker(t)
+	b.Topic(t, "t", 2, nil)
+	cl := b.Client(t, kgo.DefaultProduceTopic("t"))
+	for batch := range 20 {
+		var records []*kgo.Record
+		for i := range 10 {
+			records = append(records, &kgo.Record{Partition: int32(i % 2), Value: fmt.Appendf(nil, "%d/%d %01000d", batch, i, 0)})
+		}
+		testkit.Produce(t, cl, records...)
+	}
+	pool := kafka.NewPool(kafka.PoolOptions{})
+	defer pool.Close()
+	c, err := pool.Cluster(t.Context(), kafka.Config{Brokers: b.Addrs, PartitionMaxBytes: 4096})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, limit := range []int64{0, 1} {
+		held := memory.New(limit)
+		spec := kafka.ReadSpec{Select: kafka.Selection{Topics: []string{"t"}}, End: kafka.Bound{Kind: kafka.AtLatest}, Isolation: kafka.ReadCommitted}
+		src, err := c.Plan(t.Context(), spec, scan.Request{Fields: []scan.Field{scan.Value}, Limit: -1, Memory: held})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := testkit.Collect(t, src); len(got) != 200 {
+			t.Errorf("limit %d: %d records", limit, len(got))
+		}
+		if held.Used() != 0 || held.Peak() < 4096 {
+			t.Errorf("limit %d: %d bytes are still taken, at most it were %d", limit, held.Used(), held.Peak())
+		}
 	}
 }

@@ -117,6 +117,19 @@ func (s *sortSink) add(b *column.Batch, sel []int32) *rowError {
 func (s *sortSink) beforeBar(sel []int32) []int32 {
 	s.better = room(s.better, len(sel))
 	k := 0
+	if first := s.keys.vectors[0]; first.Type.Kind.IsInt() && first.Type.Kind != column.Uint64 && first.Valid == nil && !s.barred[0].IsNull(0) {
+		mask := -int64(bit(s.order[0].Desc)) // turns the order round
+		bar := s.barred[0].Int[0] ^ mask
+		for _, i := range sel {
+			s.better[k] = i
+			if x := first.Int[i] ^ mask; x != bar || len(s.order) == 1 {
+				k += bit(x < bar)
+			} else {
+				k += bit(s.order.compare(s.keys.vectors, int(i), s.barred, 0) < 0)
+			}
+		}
+		return s.better[:k]
+	}
 	for _, i := range sel {
 		s.better[k] = i
 		k += bit(s.order.compare(s.keys.vectors, int(i), s.barred, 0) < 0)

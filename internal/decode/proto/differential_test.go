@@ -21,7 +21,7 @@ func TestRecordsGiveWhatDynamicpbGives(t *testing.T) {
 func TestMutatedRecordsGiveWhatDynamicpbGives(t *testing.T) {
 	rounds := 3_000
 	if os.Getenv("CI") == "true" {
-		rounds = 70_000
+		rounds = 40_000
 	}
 	total, valid := 0, 0
 	for i, m := range schemas(t) {

@@ -10,7 +10,6 @@ import (
 
 	"github.com/dolthub/go-mysql-server/sql"
 
-	"millrace/functions/readkafka"
 	"millrace/internal/option"
 )
 
@@ -18,20 +17,21 @@ import (
 
 var rewrite = flag.Bool("rewrite", false, "write docs/table-functions.md")
 
-const docHead = `# Table functions that show a cluster
+const docHead = `# Table functions that show a cluster or a schema registry
 
 Generated from the tables in the code by ` + "`make generate`" + `; edit those.
 
 These functions show a Kafka cluster as tables. They reach it as ` + "`read_kafka`" + ` does: the arguments for brokers, credentials and client properties are those of
 docs/options.md, and so are errors, connections and the privilege, KAFKA_READ. They show what is there when the statement runs, once for the statement
-however often it uses a call; there is no STREAM. What the Kafka user may not see is NULL, with a warning.
+however often it uses a call; there is no STREAM. What the Kafka user may not see is NULL, with a warning. The last one shows a schema registry instead, and is reached by the arguments
+schemaRegistry… of docs/options.md.
 `
 
 func doc(t *testing.T) string {
 	var b strings.Builder
 	b.WriteString(docHead)
 	for _, f := range Functions() {
-		fmt.Fprintf(&b, "\n## %s\n\n%s\n\n```sql\n%s;\n```\n\nArguments besides those that reach the cluster:\n\n", f.Name, f.Doc, f.Example)
+		fmt.Fprintf(&b, "\n## %s\n\n%s\n\n```sql\n%s;\n```\n\nArguments besides those that reach it:\n\n", f.Name, f.Doc, f.Example)
 		if err := option.New(f.Name, "argument", "", " => ", f.Own...).WriteMarkdown(&b, false); err != nil {
 			t.Fatal(err)
 		}
@@ -78,7 +78,7 @@ func TestEveryColumnIsDescribed(t *testing.T) {
 			}
 			seen[c.Name] = true
 		}
-		for _, o := range readkafka.ConnectionArguments() {
+		for _, o := range f.reaching() {
 			if f.Options.Lookup(o.Name) == nil {
 				t.Errorf("%s does not take %s", f.Name, o.Name)
 			}

@@ -22,6 +22,8 @@ type Function struct {
 
 	// rows gathers what the function gives; warnings say what is left out.
 	rows func(ctx *sql.Context, c *kafka.Cluster, v *option.Values) (rows []sql.Row, warnings []string, err error)
+	// registryRows does so for a function that asks a schema registry and no cluster.
+	registryRows func(ctx *sql.Context, r *readkafka.Registry, v *option.Values) (rows []sql.Row, err error)
 }
 
 // Column is a column of a table function.
@@ -40,12 +42,20 @@ var (
 )
 
 // Functions returns all table functions of the package, in the order of the docs.
-func Functions() []*Function { return []*Function{topics, partitions, groups} }
+func Functions() []*Function { return []*Function{topics, partitions, groups, subjects} }
 
 // withOptions gives f the arguments that reach a cluster, before its own.
 func withOptions(f *Function) *Function {
 	f.Options = option.New(f.Name, "argument", "", " => ", append(readkafka.ConnectionArguments(), f.Own...)...)
 	return f
+}
+
+// reaching are the arguments that say how to reach what f shows.
+func (f *Function) reaching() []option.Option {
+	if f.registryRows != nil {
+		return readkafka.RegistryArguments()
+	}
+	return readkafka.ConnectionArguments()
 }
 
 // schema is what SQL sees, in database db.

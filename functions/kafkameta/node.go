@@ -31,6 +31,14 @@ var (
 	_ sql.AuthorizationCheckerNode = (*node)(nil)
 )
 
+// call is an example of the arguments.
+func (f *Function) call() string {
+	if f.registryRows != nil {
+		return "(schemaRegistryUrl => 'http://registry:8081')"
+	}
+	return "(bootstrapServers => 'broker:9092')"
+}
+
 // New gives the functions to register with the engine. They reach Kafka as read_kafka with env does.
 func New(env readkafka.Env) []sql.TableFunction {
 	var out []sql.TableFunction
@@ -44,7 +52,7 @@ func New(env readkafka.Env) []sql.TableFunction {
 func (n *node) NewInstance(ctx *sql.Context, db sql.Database, exprs []sql.Expression) (sql.Node, error) {
 	call := &node{Function: n.Function, env: n.env, db: db, exprs: exprs, gathered: new(gathered)}
 	var err error
-	if call.args, err = named.Args(ctx, n.Function.Name, n.Function.Name+"(bootstrapServers => 'broker:9092')", exprs); err != nil {
+	if call.args, err = named.Args(ctx, n.Function.Name, n.Function.Name+n.Function.call(), exprs); err != nil {
 		return nil, err
 	}
 	for _, a := range call.args {
@@ -69,11 +77,25 @@ func (n *node) bind(ctx *sql.Context) (*option.Values, kafka.Config, error) {
 	if err != nil {
 		return nil, kafka.Config{}, err
 	}
+	if n.registryRows != nil {
+		values, _, err := n.bindRegistry(ctx, pairs)
+		return values, kafka.Config{}, err
+	}
 	values, config, err := readkafka.BindConnection(n.Options, pairs, n.env.In(ctx))
 	if err == nil && n.Options.Lookup("subscribe") != nil {
 		_, err = readkafka.BindSelection(values)
 	}
 	return values, config, err
+}
+
+// bindRegistry binds the arguments of a function that asks a schema registry.
+func (n *node) bindRegistry(ctx *sql.Context, pairs []option.Pair) (*option.Values, *readkafka.Registry, error) {
+	values, err := n.Options.Bind(pairs, false)
+	if err != nil {
+		return nil, nil, err
+	}
+	r, err := readkafka.BindRegistry(values, n.env, ctx)
+	return values, r, err
 }
 
 // CheckAuth implements sql.AuthorizationCheckerNode: the engine itself lets everybody call a table function.
@@ -90,8 +112,22 @@ func (n *node) RowIter(ctx *sql.Context, _ sql.Row) (sql.RowIter, error) {
 	return sql.RowsToRowIter(rows...), nil
 }
 
-// gather asks the cluster.
+// gather asks the cluster, or the registry.
 func (n *node) gather(ctx *sql.Context) ([]sql.Row, error) {
+	if n.registryRows != nil {
+		pairs, err := named.Pairs(ctx, n.args)
+		if err != nil {
+			return nil, err
+		}
+		values, r, err := n.bindRegistry(ctx, pairs)
+		if err != nil {
+			return nil, err
+		}
+		for _, w := range values.Warnings {
+			ctx.Warn(planner.WarningCode, "%s", w)
+		}
+		return n.registryRows(ctx, r, values)
+	}
 	values, config, err := n.bind(ctx)
 	if err != nil {
 		return nil, err

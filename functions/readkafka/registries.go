@@ -12,7 +12,10 @@ import (
 	"sync"
 	"time"
 
+	"github.com/dolthub/go-mysql-server/sql"
+
 	"millrace/internal/kafka"
+	"millrace/internal/option"
 	"millrace/internal/registry"
 	"millrace/internal/sqlerr"
 )
@@ -170,3 +173,21 @@ func (a *registryArgs) tls(filesDir string) (*tls.Config, []string, error) {
 	config, warnings, err := kafka.ParseProperties(kafka.Config{}, properties, kafka.PropertyOptions{FilesDir: filesDir})
 	return config.TLS, warnings, err
 }
+
+// Registry is the schema registry that a call of another table function names.
+type Registry struct {
+	registries *Registries
+	args       registryArgs
+}
+
+// BindRegistry binds RegistryArguments, of which the URL must be given.
+func BindRegistry(v *option.Values, env Env, ctx *sql.Context) (*Registry, error) {
+	if err := v.Require("schemaRegistryUrl"); err != nil {
+		return nil, err
+	}
+	a, err := bindRegistry(v, env.In(ctx))
+	return &Registry{env.Registries, a}, err
+}
+
+// Ask calls f with a client of the registry, which f must not keep.
+func (r *Registry) Ask(f func(*registry.Client) error) error { return r.registries.ask(&r.args, f) }

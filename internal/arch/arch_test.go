@@ -26,7 +26,7 @@ var layers = map[string][]string{
 	"planner/agg":                 {"planner/expr", "internal/sketch"},
 	"functions":                   {"functions/named", "planner", "planner/agg", "planner/expr", "internal/scan", "internal/ops", "internal/kafka", "internal/decode/...", "internal/registry", "internal/catalog"},
 	"functions/named":             {},
-	"functions/kafkameta":         {"functions/named", "functions/readkafka", "planner", "internal/kafka"},
+	"functions/kafkameta":         {"functions/named", "functions/readkafka", "planner", "internal/kafka", "internal/registry"},
 	"functions/readkafka":         {"functions/named", "planner", "planner/expr", "internal/scan", "internal/ops", "internal/kafka", "internal/decode/...", "internal/registry", "internal/catalog"},
 	"internal/catalog":            {},
 	"internal/option":             {},

@@ -2,6 +2,7 @@ package avro
 
 import (
 	"strconv"
+	"unicode/utf8"
 
 	"github.com/twmb/avro"
 
@@ -150,6 +151,26 @@ func columnType(n *node) column.Type {
 		return column.Type{Kind: column.Text}
 	default:
 		return column.Type{Kind: column.JSON}
+	}
+}
+
+// narrow notes in the column of n what its values keep to beyond its kind.
+func narrow(c *column.Field, n *node) {
+	if n = n.only(); n == nil {
+		return
+	}
+	switch {
+	case n.as == uuid:
+		c.Width, c.Fixed = 36, true
+	case n.as != plain:
+	case n.wire == float32s:
+		c.Width = 32
+	case n.wire == fixed:
+		c.Width, c.Fixed = uint32(n.size), true
+	case n.wire == enum:
+		for _, symbol := range n.symbols {
+			c.Width = max(c.Width, uint32(utf8.RuneCountInString(symbol)))
+		}
 	}
 }
 

@@ -68,7 +68,9 @@ func ParseWith(text string, o Options) (*Schema, error) {
 		s.columns = []field{{name: "value", node: s.root}}
 	}
 	for _, f := range s.columns {
-		s.fields = append(s.fields, column.Field{Name: f.name, Type: columnType(f.node), Nullable: true})
+		c := column.Field{Name: f.name, Type: columnType(f.node), Nullable: true}
+		narrow(&c, f.node)
+		s.fields = append(s.fields, c)
 	}
 	return s, nil
 }

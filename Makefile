@@ -49,7 +49,7 @@ generate: ## regenerate docs from code; CI checks that nothing changes
 	go generate -tags $(TAGS) ./...
 
 .PHONY: integration
-integration: build ## the behaviour suite on real Apache Kafka with real MySQL clients
+integration: build ## the behaviour suite on real Apache Kafka and a real schema registry, with real MySQL clients
 	scripts/integration
 
 .PHONY: bench

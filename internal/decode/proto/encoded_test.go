@@ -17,6 +17,11 @@ func TestEncodedDescriptors(t *testing.T) {
 		}
 		d := protodesc.ToFileDescriptorProto(f.roots[0])
 		d.Name = &name
+		for _, m := range d.MessageType {
+			for _, f := range m.Field {
+				f.JsonName = nil // as compilers embed them in code
+			}
+		}
 		b, err := googleproto.Marshal(d)
 		if err != nil {
 			t.Fatal(err)

@@ -1,6 +1,5 @@
 //go:build integration
 
-// Package integration runs Millrace against real parts: an Apache Kafka broker, a schema registry, real MySQL clients and serializers, started by scripts/integration.
 package integration
 
 import (

@@ -15,8 +15,8 @@ import (
 // for its developers, is not offered under its own name.
 const ExplainJSON = "debug"
 
-// explainer is asked before the engine builds the iterator of an operator. It answers EXPLAIN ANALYZE and EXPLAIN FORMAT=JSON itself, and
-// measures the operators of a plan that is analysed.
+// explainer is asked before the engine builds the iterator of an operator. It answers EXPLAIN ANALYZE and EXPLAIN FORMAT=JSON itself,
+// measures the operators of a plan that is analysed, and cleans up after a CREATE TABLE … AS SELECT that fails.
 type explainer struct{ engine *rowexec.BaseBuilder }
 
 var _ sql.NodeExecBuilder = explainer{}
@@ -25,6 +25,9 @@ var _ sql.NodeExecBuilder = explainer{}
 func (x explainer) Build(ctx *sql.Context, n sql.Node, row sql.Row) (sql.RowIter, error) {
 	if d, ok := n.(*plan.DescribeQuery); ok && (d.Format.Analyze || d.Format.Debug) {
 		return x.explain(ctx, d, row)
+	}
+	if c, ok := n.(*plan.TableCopier); ok {
+		return x.createSelect(ctx, c, row)
 	}
 	m := measuredOf(ctx)
 	if m == nil {

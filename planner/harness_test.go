@@ -486,7 +486,7 @@ type parser struct{ sql.Parser }
 func (p parser) ParseSimple(query string) (sqlparser.Statement, error) {
 	ast, err := p.Parser.ParseSimple(query)
 	if err == nil {
-		Operators(query, ast)
+		err = Operators(query, ast)
 	}
 	return ast, err
 }
@@ -494,7 +494,7 @@ func (p parser) ParseSimple(query string) (sqlparser.Statement, error) {
 func (p parser) Parse(ctx *sql.Context, query string, multi bool) (sqlparser.Statement, string, string, error) {
 	ast, parsed, rest, err := p.Parser.Parse(ctx, query, multi)
 	if err == nil {
-		Operators(query, ast)
+		err = Operators(query, ast)
 	}
 	return ast, parsed, rest, err
 }
@@ -502,7 +502,7 @@ func (p parser) Parse(ctx *sql.Context, query string, multi bool) (sqlparser.Sta
 func (p parser) ParseWithOptions(ctx context.Context, query string, delimiter rune, multi bool, o sqlparser.ParserOptions) (sqlparser.Statement, string, string, error) {
 	ast, parsed, rest, err := p.Parser.ParseWithOptions(ctx, query, delimiter, multi, o)
 	if err == nil {
-		Operators(query, ast)
+		err = Operators(query, ast)
 	}
 	return ast, parsed, rest, err
 }
@@ -510,7 +510,7 @@ func (p parser) ParseWithOptions(ctx context.Context, query string, delimiter ru
 func (p parser) ParseOneWithOptions(ctx context.Context, query string, o sqlparser.ParserOptions) (sqlparser.Statement, int, error) {
 	ast, end, err := p.Parser.ParseOneWithOptions(ctx, query, o)
 	if err == nil {
-		Operators(query, ast)
+		err = Operators(query, ast)
 	}
 	return ast, end, err
 }

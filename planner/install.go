@@ -22,6 +22,7 @@ const (
 	nullabilityRule analyzer.RuleId = 9002
 	instantsRule    analyzer.RuleId = 9003
 	comparisonsRule analyzer.RuleId = 9004
+	perRowRule      analyzer.RuleId = 9005
 )
 
 // pushdownVariable is the system variable that turns the rule off.
@@ -56,6 +57,7 @@ func InstallWith(a *analyzer.Analyzer, o Options) {
 		{Id: nullabilityRule, Apply: correctNullability},
 		{Id: instantsRule, Apply: compareInstants},
 		{Id: comparisonsRule, Apply: correctComparisons},
+		{Id: perRowRule, Apply: keepPerRow},
 	}}
 	after := &analyzer.Batch{Desc: "pushdown", Iterations: 1, Rules: []analyzer.Rule{
 		{Id: pushdownRule, Apply: o.apply},

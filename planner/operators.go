@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/dolthub/vitess/go/vt/sqlparser"
+
+	"millrace/internal/sqlerr"
 )
 
 // Operators puts functions of ours in the place of operators of a parsed statement that the engine has wrong. It must be called on every statement before the
@@ -13,21 +15,60 @@ import (
 //
 // + - * and % become Arithmetic where both sides are numbers. The engine rounds a time to whole seconds before it adds an interval with + or -, but not in
 // date_add and date_sub, which MySQL defines to be the same; it also drops the fraction of a number of seconds.
-func Operators(text string, ast sqlparser.Statement) {
+//
+// An INTERVAL where no time is near is an error here: the engine panics.
+func Operators(text string, ast sqlparser.Statement) error {
 	if lower := strings.ToLower(text); !strings.ContainsAny(text, "+-*%") && !strings.Contains(lower, "mod") && !strings.Contains(lower, "interval") {
-		return
+		return nil
 	}
 	if e, ok := ast.(*sqlparser.Explain); ok {
 		ast = e.Statement // which a walk does not enter
 	}
-	_ = sqlparser.Walk(func(n sqlparser.SQLNode) (bool, error) { // the visitor gives no error
-		if i, ok := n.(*sqlparser.IntervalExpr); ok {
-			countMicroseconds(i)
-		}
+	expected := map[*sqlparser.IntervalExpr]bool{}
+	return sqlparser.Walk(func(n sqlparser.SQLNode) (bool, error) {
 		replaceOperands(n)
+		expectIntervals(n, expected)
+		if i, ok := n.(*sqlparser.IntervalExpr); ok {
+			if countMicroseconds(i); !expected[i] {
+				return false, sqlerr.New(sqlerr.Syntax, "INTERVAL %s is no value of its own", sqlparser.String(i.Expr)+" "+i.Unit).
+					WithHint("add it to a time or subtract it from one: now() - INTERVAL 1 DAY")
+			}
+		}
 		return true, nil
 	}, ast)
 }
+
+// expectIntervals adds the intervals in the places of n where the engine takes them.
+func expectIntervals(n sqlparser.SQLNode, expected map[*sqlparser.IntervalExpr]bool) {
+	expect := func(e sqlparser.SQLNode) {
+		if a, ok := e.(*sqlparser.AliasedExpr); ok {
+			e = a.Expr
+		}
+		if i, ok := e.(*sqlparser.IntervalExpr); ok {
+			expected[i] = true
+		}
+	}
+	switch n := n.(type) {
+	case *sqlparser.FuncExpr:
+		if takesIntervals[n.Name.Lowered()] {
+			for _, e := range n.Exprs {
+				expect(e)
+			}
+		}
+	case *sqlparser.TableFuncExpr:
+		for _, e := range n.Exprs {
+			expect(e)
+		}
+	case *sqlparser.FrameBound:
+		expect(n.Expr)
+	case *sqlparser.BinaryExpr:
+		expect(n.Left) // with what operators it may stand is the engine's to say
+		expect(n.Right)
+	}
+}
+
+// takesIntervals are the functions with an argument that is an INTERVAL.
+var takesIntervals = map[string]bool{"date_add": true, "date_sub": true, "adddate": true, "subdate": true}
 
 // arithmeticFunctions are the names by which the engine builds what replaces an operator.
 var arithmeticFunctions = map[string]string{

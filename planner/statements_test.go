@@ -146,3 +146,28 @@ func TestStatementsPushInto(t *testing.T) {
 		}
 	}
 }
+
+// A CREATE TABLE … AS SELECT that failed once left an empty table behind, so that the corrected statement failed too.
+func TestCreateTableThatFailsLeavesNoTable(t *testing.T) {
+	e := newTestEngine(t, generate(3, 60))
+	for _, pushdown := range []string{"on", "off"} {
+		e.pushdown(pushdown)
+		if _, err := e.query("CREATE TABLE made AS SELECT {{`value`:n}::BIGINT} AS n FROM records()"); err == nil {
+			t.Fatal("a value that is no number was cast")
+		}
+		if rows, err := e.query("SELECT * FROM made"); err == nil {
+			t.Errorf("pushdown %s: the table is there, with %d rows", pushdown, len(rows))
+		}
+		e.mustQuery("CREATE TABLE made AS SELECT {{`value`:n}?::BIGINT} AS n FROM records()")
+		if rows := e.mustQuery("SELECT * FROM made"); len(rows) != 60 {
+			t.Errorf("pushdown %s: %d rows", pushdown, len(rows))
+		}
+		if _, err := e.query("CREATE TABLE made AS SELECT 1 AS n"); err == nil {
+			t.Error("a table was made over another")
+		}
+		if rows := e.mustQuery("SELECT * FROM made"); len(rows) != 60 {
+			t.Errorf("pushdown %s: %d rows are left", pushdown, len(rows))
+		}
+		e.mustQuery("DROP TABLE made")
+	}
+}

@@ -103,7 +103,9 @@ func parseText(text string, mode dialect.Mode, options sqlparser.ParserOptions, 
 	if err != nil {
 		return nil, syntaxError(ctx, text, r, options, err)
 	}
-	planner.Operators(r.SQL, st.ast)
+	if err := planner.Operators(r.SQL, st.ast); err != nil {
+		return nil, err
+	}
 	if err := refuseFiles(r.SQL, st.ast); err != nil {
 		return nil, err
 	}

@@ -87,6 +87,10 @@ func (c compiler) compile(e sql.Expression) (kernel, bool) {
 		return c.trimmed(e.Type(c.ctx), e.Child, " ", false, true)
 	case *function.Concat:
 		return c.concat(e)
+	case *function.DateFormat:
+		return c.dateFormat(e)
+	case *function.Hex:
+		return c.hex(e)
 	case *expr.Cast:
 		return c.cast(e)
 	case *expr.Path:
@@ -137,6 +141,9 @@ func (c compiler) compile(e sql.Expression) (kernel, bool) {
 	}
 	if part, of, ok := datePart(e); ok {
 		return c.part(e.Type(c.ctx), part, of)
+	}
+	if f, ok := e.(sql.FunctionExpression); ok {
+		return c.named(f)
 	}
 	return kernel{}, false
 }

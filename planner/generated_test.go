@@ -349,7 +349,15 @@ func randomComputed(rnd *rand.Rand) string {
 	text := func() string {
 		return pick("{`value`:s}", "topic", "`key`", "{`key`::STRING}", "concat(topic, '-', {`value`:s})", "`offset`", "{`value`::STRING}")
 	}
-	switch rnd.IntN(16) {
+	switch rnd.IntN(18) {
+	case 17:
+		format := ""
+		for range 1 + rnd.IntN(4) {
+			format += pick("%Y", "%m", "%d", "%H", "%i", "%s", "%S", "%f", "%T", "%j", "%c", "%e", "%h", "%I", "%l", "%p", "%M", "%b", "%W", "%a", "-", " ", ":", "2006", "T", "%U", "%%", "%y", "%k")
+		}
+		return fmt.Sprintf("date_format(%s, '%s')", pick("`timestamp`", "`timestamp`", "{`timestamp`::DATE}", "{{`value`:n}?::TIMESTAMP}"), format)
+	case 16:
+		return "hex(" + text() + ")"
 	case 15:
 		return pick("year(", "quarter(", "month(", "day(", "dayofmonth(", "dayofyear(", "weekday(", "dayofweek(", "hour(", "minute(", "second(") +
 			pick("`timestamp`", "{`timestamp`::DATE}", "{{`value`:n}?::TIMESTAMP}", "{{`value`:n}?::DATE}", "`offset`", "'2026-01-02'", "NULL") + ")"

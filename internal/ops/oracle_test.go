@@ -135,7 +135,11 @@ func toRat(v any) *big.Rat {
 
 // operand is a column, a constant, a function, arithmetic or a choice.
 func operand(t *rapid.T, depth int) oracle {
-	switch rapid.IntRange(0, 9).Draw(t, "operand") {
+	switch rapid.IntRange(0, 11).Draw(t, "operand") {
+	case 10:
+		return timeFuncOracle(t)
+	case 11:
+		return hexOracle(t)
 	case 0:
 		f := rapid.SampledFrom(rowFields).Draw(t, "type")
 		return constantOf(t, f.Type)

@@ -1,0 +1,79 @@
+package planner
+
+import (
+	"strings"
+
+	"github.com/dolthub/go-mysql-server/sql"
+	"github.com/dolthub/go-mysql-server/sql/expression/function"
+	"github.com/dolthub/go-mysql-server/sql/types"
+
+	"millrace/internal/column"
+	"millrace/internal/ops"
+)
+
+// truncUnits are the units of date_trunc by the names that it takes.
+var truncUnits = map[string]ops.TimeUnit{
+	"YEAR": ops.UnitYear, "YYYY": ops.UnitYear, "YY": ops.UnitYear, "QUARTER": ops.UnitQuarter, "MONTH": ops.UnitMonth, "MON": ops.UnitMonth, "MM": ops.UnitMonth,
+	"WEEK": ops.UnitWeek, "DAY": ops.UnitDay, "DD": ops.UnitDay, "HOUR": ops.UnitHour, "MINUTE": ops.UnitMinute, "SECOND": ops.UnitSecond,
+	"MILLISECOND": ops.UnitMillisecond, "MICROSECOND": ops.UnitMicrosecond,
+}
+
+// named compiles the functions of package functions, which are one type for the engine and known by their names. Their arguments are cast to what they
+// take.
+func (c compiler) named(e sql.FunctionExpression) (kernel, bool) {
+	args, typ := e.Children(), e.Type(c.ctx)
+	switch e.FunctionName() {
+	case "date_trunc":
+		v, ok := constantOf(c.ctx, args[0])
+		if !ok || v == nil {
+			return kernel{}, false
+		}
+		text, _ := v.(string)
+		unit, ok := truncUnits[strings.ToUpper(text)]
+		if !ok {
+			return kernel{}, false
+		}
+		return c.ofArgument(typ, args[1], func(x ops.Expr) (ops.Expr, error) { return ops.DateTrunc(unit, x) })
+	case "unix_millis":
+		return c.ofArgument(typ, args[0], ops.UnixMillis)
+	case "timestamp_millis":
+		return c.timestampOf(e, 1000)
+	case "timestamp_micros":
+		return c.timestampOf(e, 1)
+	}
+	return kernel{}, false
+}
+
+// ofArgument is the kernel of make over an argument.
+func (c compiler) ofArgument(typ sql.Type, arg sql.Expression, make func(x ops.Expr) (ops.Expr, error)) (kernel, bool) {
+	x, ok := c.compile(arg)
+	if !ok {
+		return kernel{}, false
+	}
+	return unary(typ, x, make)
+}
+
+func (c compiler) timestampOf(e sql.FunctionExpression, micros int64) (kernel, bool) {
+	k, ok := c.ofArgument(e.Type(c.ctx), e.Children()[0], func(x ops.Expr) (ops.Expr, error) { return ops.TimestampOf(x, e.FunctionName(), micros) })
+	k.fails = true
+	return k, ok
+}
+
+// dateFormat compiles date_format(x, 'constant') of what is a time already.
+func (c compiler) dateFormat(e *function.DateFormat) (kernel, bool) {
+	v, ok := constantOf(c.ctx, e.RightChild)
+	format, isText := v.(string)
+	if !ok || !isText {
+		return kernel{}, false
+	}
+	return c.ofArgument(e.Type(c.ctx), e.LeftChild, func(x ops.Expr) (ops.Expr, error) { return ops.DateFormat(x, format) })
+}
+
+// hex compiles hex(x) of text and bytes.
+func (c compiler) hex(e *function.Hex) (kernel, bool) {
+	x, ok := c.compile(e.Child)
+	if !ok || x.kind.Kind == column.Text && !bytewise(x.typ) || x.kind.Kind == column.Bytes && !types.IsBinaryType(x.typ) {
+		return kernel{}, false
+	}
+	return unary(e.Type(c.ctx), x, ops.Hex)
+}

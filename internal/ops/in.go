@@ -212,9 +212,8 @@ func (e *inSetEval) holds(v *column.Vector, i int32) bool {
 		}
 		return false
 	default:
-		x := v.Int[i]
-		for _, y := range e.ints {
-			if x == y {
+		for _, y := range e.ints { // none for a list of NULLs, whatever kind v is of
+			if v.Int[i] == y {
 				return true
 			}
 		}

@@ -14,7 +14,7 @@ type Commit struct {
 	Lease Lease
 	// Writes are rows of Table and of tables that it owns, at most one for each. A write may have no rows.
 	Writes []Write
-	// Moves advance positions; each must be where it is said to be, or nothing happens and Commit gives ErrFenced.
+	// Moves advance positions, at most one for each partition; each must be where it is said to be, or nothing happens and Commit gives ErrFenced.
 	Moves []Move
 	// Progress, when not nil, replaces the record of progress that Checkpoint gives: what the writer wants to find after a restart.
 	Progress []byte

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -131,6 +132,8 @@ func (s *Store) check(f *family, c *store.Commit, written []*table) (int64, erro
 		k = positionKey(k[:0], f.number, m.Partition)
 		at, found, err := s.position(k)
 		switch {
+		case strings.IndexByte(m.Source, 0) >= 0 || strings.IndexByte(m.Topic, 0) >= 0:
+			return 0, fmt.Errorf("store: source %q or topic %q holds a NUL", m.Source, m.Topic)
 		case err != nil:
 			return 0, s.failed("committing", err)
 		case m.From == nil && found:

@@ -24,5 +24,6 @@ func TestMain(m *testing.M) { storetest.Main(m, backend) }
 func TestConformance(t *testing.T) { storetest.Run(t, backend) }
 
 func TestCrashesLoseAndDoubleNothing(t *testing.T) {
-	storetest.Crash(t, backend, "commit.encoded", "commit.checked", "commit.applied", "merge.read", "merge.encoded", "merge.applied", "expire.applied")
+	storetest.Crash(t, backend, "commit.encoded", "commit.checked", "commit.applied", "merge.read", "merge.encoded", "merge.applied", "expire.applied",
+		"truncate.applied")
 }

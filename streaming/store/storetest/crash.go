@@ -64,6 +64,9 @@ func die() {
 
 const crashParts = 3
 
+// truncating is what a child says before it truncates: from then on no row is promised.
+const truncating = "truncating"
+
 func crashPartition(i int) store.Partition {
 	return store.Partition{Topic: "topic", Partition: int32(i)}
 }
@@ -72,7 +75,7 @@ func crashColumns() []store.Column {
 	return []store.Column{col("id", column.Int64), col("text", column.Text), col("part", column.Int32)}
 }
 
-// child commits numbered rows until it is killed: row n goes to partition n%crashParts, whose position counts its rows. After each commit it prints how many rows
+// child commits numbered rows until it is killed, and now and then truncates the table: row n goes to partition n%crashParts, whose position counts its rows. After each commit it prints how many rows
 // there are.
 func child(b Backend, name string) error {
 	seed, err := strconv.ParseUint(os.Getenv(envSeed), 10, 64)
@@ -136,6 +139,20 @@ func child(b Backend, name string) error {
 		}
 		next += n
 		fmt.Println("ack", next)
+		if r.IntN(60) == 0 {
+			fmt.Println(truncating)
+			if err := s.TruncateTable(ctx, "t"); err != nil {
+				return err
+			}
+			if lease, err = s.AcquireWriter(ctx, "t", "child", time.Minute); err != nil {
+				return err
+			}
+			if c, err = s.Checkpoint(ctx, "t"); err != nil {
+				return err
+			}
+			next = 0
+			continue
+		}
 		if r.IntN(10) == 0 {
 			if _, err := s.Expire(ctx, "t$side", "ts", int64(next/2)); err != nil {
 				return err
@@ -187,6 +204,9 @@ func runChild(t *testing.T, name string, seed uint64, point string, commits, ack
 	must(t, cmd.Start())
 	lines := bufio.NewScanner(out)
 	for n := 0; lines.Scan(); {
+		if lines.Text() == truncating {
+			acked = 0
+		}
 		if rows, ok := strings.CutPrefix(lines.Text(), "ack "); ok {
 			if acked, err = strconv.Atoi(rows); err != nil {
 				t.Errorf("child says %q", lines.Text())

@@ -95,7 +95,8 @@ func Produce(ctx context.Context, broker string, t Topic) error {
 		return err
 	}
 	defer cl.Close()
-	configs := map[string]*string{}
+	forever := "-1" // the timestamps are in the past: the broker would remove the records as it likes
+	configs := map[string]*string{"retention.ms": &forever}
 	if t.Compact {
 		policy := "compact"
 		configs["cleanup.policy"] = &policy

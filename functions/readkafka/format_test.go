@@ -12,6 +12,7 @@ import (
 	"github.com/dolthub/go-mysql-server/sql"
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
+	"google.golang.org/protobuf/encoding/protowire"
 
 	"millrace/internal/sqlerr"
 )
@@ -211,6 +212,35 @@ func TestProtoWithSchema(t *testing.T) {
 		`1|Ann|[1,2]|18446744073709551615|1.1|NULL`, "0|NULL|[]|0|0|NULL", "NULL|NULL|NULL|NULL|NULL|NULL", "NULL|NULL|NULL|NULL|NULL|value: truncated at byte 1", "NULL|NULL|NULL|NULL|NULL|value: invalid UTF-8 at byte 2")
 	expectRows(t, s.both("SELECT COUNT(*), SUM(id) FROM %s WHERE big > 18446744073709551614", args), "1|1")
 	expectRows(t, s.both("SELECT b FROM %s LIMIT 1", args+", 'messageName', 'shop.Other'"), "true")
+}
+
+// Unsigned columns, which only Protobuf has, are compared in the scan as the engine compares them: with signed numbers as doubles.
+func TestUnsignedColumnsAreComparedAsByTheEngine(t *testing.T) {
+	record := func(n uint64) string {
+		return string(protowire.AppendVarint([]byte{0x08}, n)) + string(protowire.AppendVarint([]byte{0x10}, n))
+	}
+	numbers := []uint64{0, 1, 2, 100, 1<<31 - 1, 1 << 31, 1<<32 - 1, 1<<53 - 1, 1 << 53, 1<<53 + 1, 1<<63 - 1, 1 << 63, 1<<63 + 1, 1<<64 - 1}
+	var records []any
+	for _, n := range numbers {
+		records = append(records, record(n))
+	}
+	s := newSession(t, newTopic(t, values(records...)...))
+	args := `, 'format', 'proto', 'schema', 'syntax = "proto3"; message M { uint32 small = 1; uint64 big = 2; }'`
+	for _, column := range []string{"small", "big"} {
+		for _, constant := range []string{"0", "-1", "1", "1.5", "-0.5", "2e0", "'2'", "100", "2147483648", "4294967295", "4294967296", "9007199254740991", "9007199254740992", "9007199254740993",
+			"9223372036854775807", "9223372036854775808", "18446744073709551615", "NULL"} {
+			for _, op := range []string{"=", "<>", "<", "<=", ">", ">=", "<=>"} {
+				s.both("SELECT small, big FROM %s WHERE "+column+" "+op+" "+constant, args)
+			}
+		}
+		s.both("SELECT small, big FROM %s WHERE "+column+" BETWEEN 1 AND 2147483648", args)
+		s.both("SELECT small, big FROM %s WHERE "+column+" IN (1, 100, 4294967295)", args)
+	}
+	for _, condition := range []string{"small > 100", "big = 7", "big <= 1.5"} {
+		if plan := s.explain("SELECT big FROM " + s.call("'subscribe', 't'"+args) + " WHERE " + condition); !strings.Contains(plan, "checked in the scan") {
+			t.Errorf("%s is not pushed:\n%s", condition, plan)
+		}
+	}
 }
 
 func TestColumnsOfDecodedCalls(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 	"millrace/internal/decode/avro"
 	"millrace/internal/decode/csv"
 	"millrace/internal/decode/ddl"
+	"millrace/internal/decode/debezium"
 	"millrace/internal/decode/json"
 	"millrace/internal/decode/jsonschema"
 	"millrace/internal/decode/proto"
@@ -77,6 +78,8 @@ func (n *Node) schemaOf(ctx *sql.Context, format string, of part) (decode.Schema
 		return n.jsonSchema(ctx, of)
 	case "csv":
 		return n.csvSchema(ctx, of)
+	case "debezium":
+		return n.debeziumSchema(ctx, of)
 	case "avro":
 		return n.avroSchema(of)
 	case "proto":
@@ -105,7 +108,7 @@ func (n *Node) jsonSchema(ctx *sql.Context, of part) (decode.Schema, error) {
 		if err != nil {
 			return nil, wrongText(err, "write a JSON Schema, or columns with their types, such as 'id BIGINT, name STRING'")
 		}
-		return documents(fields), nil
+		return json.NewSchema(fields), nil
 	}
 	columns, err := ddl.Parse(n.format.Schema)
 	if err != nil {
@@ -118,14 +121,6 @@ func (n *Node) jsonSchema(ctx *sql.Context, of part) (decode.Schema, error) {
 func isJSONSchema(text string) bool {
 	text = strings.TrimSpace(text)
 	return strings.HasPrefix(text, "{") || text == "true"
-}
-
-// documents is the schema of JSON records with the fields of a JSON Schema.
-func documents(fields []json.Field) decode.Schema {
-	if len(fields) == 1 && fields[0].Path != nil && len(fields[0].Path) == 0 {
-		return json.NewValueSchema(fields)
-	}
-	return json.NewSchema(fields)
 }
 
 // needsSchema is the error for a format that cannot do without a schema.
@@ -213,6 +208,40 @@ func (n *Node) inferredSchema(ctx *sql.Context) (decode.Schema, error) {
 		return nil, sqlerr.New(sqlerr.OptionInvalid, "'inferSchema' finds no fields: %d of the %d records read are JSON objects", used, len(records)).WithHint("give 'schema', such as 'id BIGINT, name STRING'")
 	}
 	return json.NewSchema(jsonFields(columns)), nil
+}
+
+// debeziumSchema is the schema of Debezium's envelopes: the fields of rows by the argument schema, by the schema that records bring along, or as a sample has them.
+func (n *Node) debeziumSchema(ctx *sql.Context, of part) (decode.Schema, error) {
+	f := &n.format
+	switch {
+	case of == partKey:
+		return nil, sqlerr.New(sqlerr.OptionInvalid, "'keyFormat' is 'debezium', which keys are not").WithHint("keys of Debezium are json or avro")
+	case isJSONSchema(f.Schema):
+		fields, err := jsonschema.Parse(f.Schema, nil)
+		if err != nil {
+			return nil, wrongText(err, "write the columns of the row, such as 'id BIGINT, name STRING'")
+		}
+		return debezium.NewSchema(fields), nil
+	case f.Schema != "":
+		columns, err := ddl.Parse(f.Schema)
+		if err != nil {
+			return nil, wrongSchema(err)
+		}
+		return debezium.NewSchema(jsonFields(columns)), nil
+	}
+	records, err := n.sample(ctx, of, sampleRecords)
+	if err != nil {
+		return nil, err
+	}
+	fields, rows, exact := debezium.Sample(records)
+	if exact {
+		return debezium.NewSchema(fields), nil
+	}
+	columns, used := ddl.Infer(rows)
+	if len(columns) == 0 {
+		return nil, sqlerr.New(sqlerr.OptionMissing, "the columns of the rows are not known: %d of the %d records read hold a row", used, len(records)).WithHint("give 'schema', such as 'id BIGINT, name STRING'")
+	}
+	return debezium.NewSchema(jsonFields(columns)), nil
 }
 
 // csvSchema is the schema of csv: the columns of the argument schema, else those of the first record, all text.

@@ -11,6 +11,7 @@ import (
 	"millrace/internal/decode"
 	"millrace/internal/decode/avro"
 	"millrace/internal/decode/framed"
+	"millrace/internal/decode/json"
 	"millrace/internal/decode/jsonschema"
 	"millrace/internal/decode/proto"
 	"millrace/internal/registry"
@@ -79,7 +80,7 @@ func (n *Node) registrySchema(ctx *sql.Context, format string, of part) (decode.
 		if err != nil {
 			return nil, unusable(err)
 		}
-		return framed.New(jsonWriters{documents(fields)}), nil
+		return framed.New(jsonWriters{json.NewSchema(fields)}), nil
 	}
 }
 

@@ -39,3 +39,14 @@ func TestJSONSchema(t *testing.T) {
 		"18446744073709551615|2026-01-02 03:04:05|NULL|NULL", "1|NULL|NULL|NULL", "NULL|NULL|NULL|value: wrong type: an object is expected, found a number at byte 0")
 	expectRows(t, s.both("SELECT value FROM %s", `, 'format', 'json', 'mode', 'DROPMALFORMED', 'schema', '{"type":"integer"}'`), "7")
 }
+
+func TestDebezium(t *testing.T) {
+	s := newSession(t, newTopic(t, values(`{"before":null,"after":{"id":1,"name":"a"},"source":{"ts_ms":1700000000000},"op":"c"}`,
+		`{"before":{"id":1,"name":"a"},"after":null,"op":"d"}`, nil, `{"payload":{"after":{"id":2},"op":"r"}}`, `{"id":3}`)...))
+	want := []string{`1|a|c|2023-11-14 22:13:20|NULL|NULL`, `1|a|d|NULL|{"id":1,"name":"a"}|NULL`, "NULL|NULL|NULL|NULL|NULL|NULL", "2|NULL|r|NULL|NULL|NULL",
+		"NULL|NULL|NULL|NULL|NULL|value: wrong type: the record is no Debezium envelope: it has no 'op' at byte 0"}
+	for _, schema := range []string{"", ", 'schema', 'id BIGINT, name STRING'"} {
+		expectRows(t, s.both("SELECT id, name, _op, _source_ts, _before, _error FROM %s", ", 'format', 'debezium'"+schema), want...)
+	}
+	expectRows(t, s.both("SELECT COUNT(*), MAX(id) FROM %s WHERE _op IN ('c', 'r')", ", 'format', 'debezium', 'mode', 'DROPMALFORMED'"), "2|2")
+}

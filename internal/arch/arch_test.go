@@ -47,6 +47,7 @@ var layers = map[string][]string{
 	"internal/decode/csv":         {"internal/decode", "internal/decode/json"},
 	"internal/decode/ddl":         {},
 	"internal/decode/jsonschema":  {"internal/decode/..."},
+	"internal/decode/debezium":    {"internal/decode", "internal/decode/json"},
 	"internal/decode/framed":      {"internal/decode"},
 	"internal/decode/serde":       {"internal/decode"},
 	"internal/demo":               {},

@@ -20,6 +20,9 @@ type Field struct {
 	WallClock bool
 	// Unit is what numbers count in a Date, Time or Timestamp column.
 	Unit Unit
+	// Unscaled says that a string in a Decimal column is base64 of the number without its point, in two's complement with the highest byte first, as Kafka
+	// Connect writes decimals.
+	Unscaled bool
 	// KeepNull gives the JSON null of a record as JSON null, not as NULL; it is for JSON columns.
 	KeepNull bool
 }
@@ -39,9 +42,6 @@ func NewSchema(fields []Field) *Schema {
 	whole := len(fields) == 1 && fields[0].Path != nil && len(fields[0].Path) == 0
 	return newSchema(fields, !whole)
 }
-
-// NewValueSchema is the schema of records that are any JSON value, not only objects.
-func NewValueSchema(fields []Field) *Schema { return newSchema(fields, false) }
 
 // Whole is the schema of records that are any JSON value, which is the one column.
 func Whole(name string) *Schema {
@@ -118,18 +118,24 @@ func (d *fieldDecoder) notJSON(err error, length int) error {
 	if !errors.As(err, &e) {
 		return err
 	}
-	d.err = decode.Error{Reason: decode.Malformed, Offset: e.Offset}
+	d.err = e.Data(length)
+	return &d.err
+}
+
+// Data is e as the error of a record of some length.
+func (e *Error) Data(length int) decode.Error {
+	data := decode.Error{Reason: decode.Malformed, Offset: e.Offset}
 	switch {
 	case e.Reason == InvalidUTF8:
-		d.err.Reason = decode.InvalidUTF8
+		data.Reason = decode.InvalidUTF8
 	case e.Reason == TooDeep:
-		d.err.Reason = decode.TooDeep
+		data.Reason = decode.TooDeep
 	case e.Reason == TooLong:
-		d.err = decode.Error{Reason: decode.OutOfRange, Offset: -1, Detail: "longer than 4 GiB"}
+		data = decode.Error{Reason: decode.OutOfRange, Offset: -1, Detail: "longer than 4 GiB"}
 	case e.Offset >= length:
-		d.err.Reason = decode.Truncated
+		data.Reason = decode.Truncated
 	}
-	return &d.err
+	return data
 }
 
 // slot is what Locate says of a value: final where it takes no work, Lazy elsewhere.

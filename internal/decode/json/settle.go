@@ -2,7 +2,9 @@ package json
 
 import (
 	"encoding/base64"
+	"fmt"
 	"math"
+	"math/big"
 	"unicode/utf8"
 
 	"millrace/internal/column"
@@ -161,6 +163,13 @@ func (d *fieldDecoder) settleDecimal(record []byte, f *Field, v Value, text, scr
 	if v.Type != Number && v.Type != String {
 		return d.wrong(record, f, v, scratch)
 	}
+	if f.Unscaled && v.Type == String {
+		number, ok := unscaled(text, int(f.Type.Scale))
+		if !ok {
+			return d.wrong(record, f, v, scratch)
+		}
+		text = number
+	}
 	beg := len(scratch)
 	scratch, fault := convert.AppendDecimal(scratch, text, int(f.Type.Precision), int(f.Type.Scale))
 	if fault != convert.OK {
@@ -193,4 +202,18 @@ func (v Value) inner(record []byte) []byte {
 		return record[v.Off+1 : v.End-1]
 	}
 	return v.Raw(record)
+}
+
+// unscaled reads the number in base64 of its bytes; scale is the number of its digits behind the point.
+func unscaled(text []byte, scale int) ([]byte, bool) {
+	const most = 64 // more than any DECIMAL takes
+	b, err := base64.StdEncoding.DecodeString(string(text))
+	if err != nil || len(b) == 0 || len(b) > most {
+		return nil, false
+	}
+	n := new(big.Int).SetBytes(b)
+	if b[0]&0x80 != 0 {
+		n.Sub(n, new(big.Int).Lsh(big.NewInt(1), uint(8*len(b))))
+	}
+	return fmt.Appendf(nil, "%de-%d", n, scale), true
 }

@@ -97,7 +97,7 @@ func (w *writer) value(dst []byte, n *node) []byte {
 		return appendLong(dst, int64(r.IntN(len(n.symbols))))
 	case union:
 		i := r.IntN(len(n.branches))
-		if w.depth > 5 {
+		if w.depth > 4 {
 			for j, b := range n.branches {
 				if b.least < n.branches[i].least {
 					i = j
@@ -126,7 +126,7 @@ func (w *writer) bytes(dst []byte, size int) []byte {
 
 func (w *writer) blocks(dst []byte, n *node) []byte {
 	w.depth++
-	for w.depth < 5 && w.rng.IntN(3) > 0 {
+	for w.depth < 4 && w.rng.IntN(3) > 0 {
 		count := 1 + w.rng.IntN(3)
 		var items []byte
 		for range count {

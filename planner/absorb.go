@@ -19,6 +19,8 @@ func absorb(ctx *sql.Context, n sql.Node, at place) (sql.Node, bool) {
 		if s, ok := growing(n.Child); ok {
 			return asNode(s.named(ctx, n))
 		}
+	case *plan.ResolvedTable:
+		return asNode(newStoredScan(ctx, n))
 	case *plan.SubqueryAlias:
 		if s, ok := growing(n.Child); ok {
 			return asNode(s.named(ctx, n))
@@ -156,6 +158,7 @@ func absorbFilter(f *plan.Filter, with compiler) (sql.Node, bool) {
 			}
 		}
 		c.domain = c.domain.intersect(d)
+		c.stored.Where = append(c.stored.Where, with.conditionsOf(e)...)
 		c.predicates = append(c.predicates, p)
 	}
 	if len(residual) == 0 {

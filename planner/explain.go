@@ -26,6 +26,8 @@ func (s *Scan) Describe(ctx *sql.Context, _ sql.DescribeOptions) string {
 		return s.tree([]string{"splits: not known, " + firstLine(err.Error())})
 	case live(ctx, s.table):
 		return s.tree(describeTail(splits))
+	case s.isStored():
+		return s.tree(describeStored(splits))
 	default:
 		return s.tree(describeSplits(splits))
 	}
@@ -33,7 +35,7 @@ func (s *Scan) Describe(ctx *sql.Context, _ sql.DescribeOptions) string {
 
 // openSplits asks the cluster what s would read now.
 func (s *Scan) openSplits(ctx *sql.Context) ([]scan.Split, error) {
-	src, err := s.table.Open(ctx, s.request)
+	src, err := s.open(ctx, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -54,6 +56,15 @@ func firstLine(s string) string {
 
 // splitsShown is how many splits EXPLAIN lists.
 const splitsShown = 8
+
+// describeStored sums up what is read of a stored table.
+func describeStored(splits []scan.Split) []string {
+	rows := int64(0)
+	for _, x := range splits {
+		rows += x.Range.To - x.Range.From
+	}
+	return []string{fmt.Sprintf("splits: %d with %d rows, as of now", len(splits), rows)}
+}
 
 func describeSplits(splits []scan.Split) []string {
 	offsets := int64(0)
@@ -179,12 +190,12 @@ func listOf(names []string) string {
 
 // reads lists the fields that the source fills.
 func (s *Scan) reads() string {
-	if len(s.request.Fields) == 0 {
+	names := s.inputNames()
+	switch {
+	case len(names) == 0 && s.isStored():
+		return "the number of rows"
+	case len(names) == 0:
 		return "batch headers, where they tell the number of records"
-	}
-	var names []string
-	for _, f := range s.request.Fields {
-		names = append(names, f.String())
 	}
 	if s.request.Extremes {
 		return strings.Join(names, ", ") + " from batch headers, where they are exact"

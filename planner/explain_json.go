@@ -193,9 +193,7 @@ func (s *Scan) describe(ctx *sql.Context, f *figures, analyzed bool) *explainSca
 	if s.computesColumns() {
 		x.Columns = s.columns()
 	}
-	for _, r := range s.request.Fields {
-		x.Reads = append(x.Reads, r.String())
-	}
+	x.Reads = s.inputNames()
 	for _, k := range s.order {
 		x.Order = append(x.Order, k.String())
 	}

@@ -25,12 +25,18 @@ type kernel struct {
 	// field is the field that the kernel passes on unchanged, when plain.
 	field scan.Field
 	plain bool
+	// column is the column of a stored table that the kernel passes on unchanged, when stored.
+	column int
+	stored bool
 	build func(in *inputs) (ops.Expr, error)
 }
 
 // inputs is the layout of the batches of a scan: the fields asked for, in the order in which they were first needed.
 type inputs struct {
 	fields []scan.Field
+	// stored are the columns asked for of a stored table, in place of fields, and storedFields what they are.
+	stored       []int
+	storedFields []column.Field
 	// used, when not nil, notes the results that are asked for; place says which column of the groups each of those is.
 	used  map[int]bool
 	place map[int]int
@@ -59,6 +65,9 @@ func (in *inputs) column(f scan.Field) ops.Expr {
 
 // columns describes the batches.
 func (in *inputs) columns() []column.Field {
+	if len(in.stored) > 0 {
+		return in.storedFields
+	}
 	out := make([]column.Field, len(in.fields))
 	for i, f := range in.fields {
 		out[i] = f.Column()

@@ -52,6 +52,8 @@ type Scan struct {
 	// What follows is fixed by finish. about is what EXPLAIN says of the table's arguments.
 	about   []string
 	request scan.Request
+	// stored is the request of a stored table; its conditions grow with the scan.
+	stored StoredRequest
 	// trusted is set when the user has asserted how far records are out of the order of their timestamps. live is set when the read follows the
 	// topics: then it has no end to begin at.
 	trusted, live bool
@@ -154,6 +156,7 @@ func (s *Scan) copy() *Scan {
 	c.filters = slices.Clone(s.filters)
 	c.having, c.havingTexts = slices.Clone(s.having), slices.Clone(s.havingTexts)
 	c.order = slices.Clone(s.order)
+	c.stored.Where = slices.Clone(s.stored.Where)
 	return &c
 }
 
@@ -185,7 +188,7 @@ func (s *Scan) finish(ctx *sql.Context) (*Scan, error) {
 	} else if err := c.buildRows(&p, in); err != nil {
 		return nil, err
 	}
-	if c.mayFail() {
+	if c.mayFail() && !c.isStored() {
 		p.Position = in.position()
 	}
 	p.Input = in.columns()
@@ -201,6 +204,7 @@ func (s *Scan) finish(ctx *sql.Context) (*Scan, error) {
 	if c.limit >= 0 && len(c.order) == 0 && !c.aggregated() {
 		c.request.Limit = c.limit + c.offset
 	}
+	c.stored.Columns, c.stored.Limit = in.stored, c.request.Limit
 	if n, ok := c.newest(); ok {
 		c.request.Newest = &n
 	}
@@ -308,9 +312,7 @@ func (s *Scan) RowIter(ctx *sql.Context, _ sql.Row) (sql.RowIter, error) {
 // read starts the scan.
 func (s *Scan) read(ctx *sql.Context) (sql.RowIter, error) {
 	budget := s.options.scanBudget(ctx)
-	req := s.request
-	req.Memory = budget
-	src, err := s.table.Open(ctx, req)
+	src, err := s.open(ctx, budget)
 	if err != nil {
 		return nil, err
 	}

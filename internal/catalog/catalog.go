@@ -1,4 +1,4 @@
-// Package catalog keeps what must survive a restart: databases, views, users and grants, connections and
+// Package catalog keeps what must survive a restart: databases, views, definitions of tables, users and grants, connections and
 // credentials.
 //
 // It is one small file, DATA_DIR/catalog.json, read once at start and replaced as a whole with every change (see file.go for the
@@ -39,6 +39,8 @@ type Database struct {
 	Collation string `json:"collation,omitempty"`
 	// Views by lower-case name.
 	Views map[string]View `json:"views,omitempty"`
+	// Tables by lower-case name.
+	Tables map[string]Table `json:"tables,omitempty"`
 }
 
 // View is a view as the user wrote it.
@@ -56,6 +58,7 @@ func (s State) clone() State {
 		Credentials: maps.Clone(s.Credentials)}
 	for k, d := range s.Databases {
 		d.Views = maps.Clone(d.Views)
+		d.Tables = maps.Clone(d.Tables)
 		c.Databases[k] = d
 	}
 	return c

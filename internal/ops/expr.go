@@ -215,3 +215,12 @@ func (e *constEval) eval(in *column.Batch, _ []int32) (*column.Vector, error) {
 func unsupported(format string, args ...any) error {
 	return sqlerr.New(sqlerr.NotSupported, format, args...)
 }
+
+// ConstValue gives the value of a constant that is not NULL: the integer of an integer kind, the double, or the bytes of a view kind.
+func ConstValue(e Expr) (number int64, float float64, bytes []byte, ok bool) {
+	c, ok := e.(*constant)
+	if !ok || c.null {
+		return 0, 0, nil, false
+	}
+	return c.i, c.f, c.b, true
+}

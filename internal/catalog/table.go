@@ -1,0 +1,71 @@
+package catalog
+
+import (
+	"slices"
+	"strings"
+)
+
+// Table is the definition of a table whose rows lie in the store. What its maps and slices hold is not changed once it is in the catalog.
+type Table struct {
+	Name string `json:"name"`
+	// ID is the table's in the store. No two tables ever have the same, so what a dropped one left there is nobody else's.
+	ID string `json:"id"`
+	// Columns is what CREATE TABLE has between its parentheses.
+	Columns   string `json:"columns"`
+	Collation string `json:"collation,omitempty"`
+	Comment   string `json:"comment,omitempty"`
+	// Streaming is nil for an ordinary table.
+	Streaming *Streaming `json:"streaming,omitempty"`
+}
+
+// Streaming is the definition of a streaming table.
+type Streaming struct {
+	// Create is the statement, Query the query in it, as the user wrote them; SQLMode and Database are those of the session, in which they must be read.
+	Create   string `json:"create"`
+	Query    string `json:"query"`
+	SQLMode  string `json:"sql_mode"`
+	Database string `json:"database"`
+	// User and Host are the account whose privileges the query runs with: who made the table.
+	User string `json:"user"`
+	Host string `json:"host"`
+	// Properties are those of TBLPROPERTIES.
+	Properties map[string]string `json:"properties,omitempty"`
+	// Paused is set by ALTER STREAMING TABLE … PAUSE.
+	Paused bool `json:"paused,omitempty"`
+}
+
+// Table looks up one table without copying the rest. Names are case-insensitive.
+func (c *Catalog) Table(database, name string) (Table, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	t, ok := c.state.Databases[strings.ToLower(database)].Tables[strings.ToLower(name)]
+	return t, ok
+}
+
+// TableNames lists the tables of a database in order.
+func (c *Catalog) TableNames(database string) []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var names []string
+	for _, t := range c.state.Databases[strings.ToLower(database)].Tables {
+		names = append(names, t.Name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// PutTable adds or replaces a table of a database that exists.
+func (s *State) PutTable(database string, t Table) {
+	key := strings.ToLower(database)
+	db := s.Databases[key]
+	if db.Tables == nil {
+		db.Tables = map[string]Table{}
+	}
+	db.Tables[strings.ToLower(t.Name)] = t
+	s.Databases[key] = db
+}
+
+// DropTable removes a table.
+func (s *State) DropTable(database, name string) {
+	delete(s.Databases[strings.ToLower(database)].Tables, strings.ToLower(name))
+}

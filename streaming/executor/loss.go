@@ -1,0 +1,86 @@
+package executor
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"millrace/internal/kafka"
+	"millrace/internal/scan"
+	"millrace/internal/sqlerr"
+	"millrace/streaming/checkpoint"
+	"millrace/streaming/store"
+)
+
+// Starts gives the positions that a new table begins at: those of its read on a snapshot.
+func Starts(ctx context.Context, snap *kafka.Snapshot, read Read) ([]store.Move, error) {
+	spec := read.Spec
+	spec.FailOnDataLoss = false // what retention has taken before the table was there is no loss of the table
+	src, err := snap.Tail(ctx, spec, scan.Request{Limit: -1}, kafka.TailOptions{})
+	if err != nil {
+		return nil, err
+	}
+	defer src.Close()
+	found := map[store.Partition]store.Position{}
+	for _, topic := range snap.Topics {
+		for _, p := range topic.Partitions {
+			found[store.Partition{Topic: topic.Name, Partition: p.Partition}] = store.Position{TopicID: topic.ID, LeaderEpoch: p.LeaderEpoch}
+		}
+	}
+	var moves []store.Move
+	for _, s := range src.Splits() {
+		part := store.Partition{Topic: s.Topic, Partition: s.Partition}
+		at := found[part]
+		at.Offset = s.Range.From
+		moves = append(moves, store.Move{Partition: part, To: &at})
+	}
+	return moves, nil
+}
+
+func absent(parts []store.Partition) error {
+	return sqlerr.New(sqlerr.KafkaTopicNotFound, "topic '%s' has no partition %d any more", parts[0].Topic, parts[0].Partition).
+		WithDetail("Kafka cannot remove partitions: the topic was deleted and created again with fewer, on brokers too old to tell")
+}
+
+// settle deals with losses and partitions without positions: by an error, or by a commit without rows that moves positions to where reading goes on.
+func (t *Table) settle(ctx context.Context, plan *checkpoint.Plan, read Read) error {
+	var moves []store.Move
+	events := ""
+	for _, l := range plan.Losses {
+		if l.Kind == checkpoint.Truncated {
+			// A new leader may lag behind the old one for a moment, so this is believed only when it lasts.
+			if t.truncated.IsZero() {
+				t.truncated = time.Now()
+			}
+			if time.Since(t.truncated) < t.TruncatedAfter {
+				return sqlerr.New(sqlerr.KafkaFetchFailed, "%v", l)
+			}
+		}
+		if read.Spec.FailOnDataLoss {
+			kind := sqlerr.KafkaDataLoss
+			if l.Kind == checkpoint.Recreated {
+				kind = sqlerr.KafkaTopicRecreated
+			}
+			return sqlerr.New(kind, "%v", l).WithHint("REFRESH STREAMING TABLE … FULL reads the topics from the start; with failOnDataLoss => false the table goes on from what is left")
+		}
+		events = fmt.Sprint(l)
+		t.log.Warn("streaming table has lost records", "table", t.name, "topic", l.Topic, "partition", l.Partition.Partition, "loss", string(l.Kind), "from", l.Gone.From, "to", l.Gone.To)
+		t.event("data_loss", events)
+	}
+	t.truncated = time.Time{}
+	lost := map[store.Partition]bool{}
+	for _, l := range plan.Losses {
+		lost[l.Partition] = true
+	}
+	for i := range plan.Ranges {
+		if r := &plan.Ranges[i]; r.Had == nil || lost[r.Partition] {
+			m := r.Move(r.From)
+			moves = append(moves, m)
+			r.Had = m.To
+		}
+	}
+	if len(moves) == 0 {
+		return nil
+	}
+	return t.commit(ctx, step{moves: moves})
+}

@@ -1,0 +1,103 @@
+package executor
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"millrace/streaming/store"
+)
+
+// Progress says what one batch did, in the terms of Spark's StreamingQueryProgress.
+type Progress struct {
+	Batch int64
+	Time  time.Time
+	// Records and Bytes were read, Rows written; Bad records gave no row.
+	Records, Bytes, Rows, Bad int64
+	Duration                  Durations
+	Moves                     []store.Move
+	// Ends are where the logs ended when the batch was planned, or later.
+	Ends map[store.Partition]int64
+}
+
+// Durations are how long the parts of a batch took.
+type Durations struct{ Read, Commit time.Duration }
+
+// Lags gives the average, greatest and least distance of the partitions of a batch from the ends of their logs.
+func (p *Progress) Lags() (average float64, most, least int64) {
+	if len(p.Moves) == 0 {
+		return 0, 0, 0
+	}
+	sum := int64(0)
+	for i, m := range p.Moves {
+		lag := max(p.Ends[m.Partition]-m.To.Offset, 0)
+		sum += lag
+		most = max(most, lag)
+		if i == 0 || lag < least {
+			least = lag
+		}
+	}
+	return float64(sum) / float64(len(p.Moves)), most, least
+}
+
+func (t *Table) progress(st step, rows int, began time.Time) Progress {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return Progress{Batch: t.record.Batch, Time: st.start, Records: st.records, Bytes: st.bytes, Rows: int64(rows), Bad: int64(len(st.bad)), Duration: Durations{Read: began.Sub(st.start)},
+		Moves: st.moves, Ends: t.ends}
+}
+
+// record is what a table keeps in the store beside its positions.
+type record struct {
+	// Started says that the positions of the start were fixed: a partition without one is new, and begins at its first record.
+	Started bool `json:"started"`
+	// Batch numbers batches for the life of the table.
+	Batch int64 `json:"batch"`
+	// Rows and Bad count what all batches gave.
+	Rows int64 `json:"rows"`
+	Bad  int64 `json:"bad"`
+}
+
+func (r *record) decode(b []byte) error {
+	*r = record{}
+	if len(b) == 0 {
+		return nil
+	}
+	if err := json.Unmarshal(b, r); err != nil {
+		return fmt.Errorf("executor: the record of progress is damaged: %w", err)
+	}
+	return nil
+}
+
+// encode gives the record as of a batch.
+func (r *record) encode(p *Progress) ([]byte, error) {
+	r.Rows += p.Rows
+	r.Bad += p.Bad
+	return json.Marshal(r)
+}
+
+// StartRecord is the record of progress of a table whose positions of the start are committed with it.
+func StartRecord() []byte {
+	b, err := json.Marshal(record{Started: true})
+	if err != nil {
+		panic(err) // it has three numbers
+	}
+	return b
+}
+
+// Event is an entry of a table's log.
+type Event struct {
+	// Kind is a state, data_loss, or what a statement did.
+	Kind string `json:"kind"`
+	Text string `json:"text,omitempty"`
+}
+
+// EncodeEvent gives the bytes that DecodeEvent reads.
+func EncodeEvent(e Event) ([]byte, error) { return json.Marshal(e) }
+
+// DecodeEvent reads an event of the store.
+func DecodeEvent(b []byte) (Event, error) {
+	var e Event
+	err := json.Unmarshal(b, &e)
+	return e, err
+}

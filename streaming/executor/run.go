@@ -1,0 +1,299 @@
+package executor
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"millrace/internal/kafka"
+	"millrace/internal/scan"
+	"millrace/streaming/checkpoint"
+	"millrace/streaming/store"
+)
+
+// The times of an owner.
+const (
+	leaseTime  = 30 * time.Second
+	leaseRenew = 10 * time.Second
+	firstRetry = 100 * time.Millisecond
+)
+
+// todo is what the owner shall do now.
+type todo uint8
+
+const (
+	waits todo = iota
+	pauses
+	works
+)
+
+// decide says what to do, and gives the context to do it under, which a command ends.
+func (t *Table) decide(ctx context.Context) (todo, context.Context) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	switch {
+	case t.paused:
+		return pauses, nil
+	case t.state == Failed:
+		return waits, nil
+	case t.settings.Manual && t.loaded && t.wanted == t.served:
+		return waits, nil
+	}
+	ctx, t.interrupt = context.WithCancel(ctx)
+	return works, ctx
+}
+
+// own is the owner's goroutine.
+func (t *Table) own(ctx context.Context) {
+	defer t.release()
+	wait := time.Duration(0)
+	for ctx.Err() == nil {
+		do, working := t.decide(ctx)
+		if do != works {
+			t.release()
+			if do == pauses {
+				t.setState(Paused, nil)
+			}
+			wait = 0
+			select {
+			case <-t.wake:
+			case <-ctx.Done():
+			}
+			continue
+		}
+		batches := t.batches()
+		err := t.work(working)
+		t.mu.Lock()
+		t.interrupt()
+		t.interrupt = nil
+		t.mu.Unlock()
+		if t.batches() > batches {
+			wait = 0 // there was progress
+		}
+		switch {
+		case err == nil, working.Err() != nil:
+			continue // a command, or a manual table that is through
+		case errors.Is(err, errReplan):
+			wait = max(wait, firstRetry)
+		case mayPass(err):
+			t.setState(Stalled, err)
+		default:
+			t.setState(Failed, err)
+			continue
+		}
+		wait = min(max(2*wait, firstRetry), t.Retry)
+		select {
+		case <-t.wake:
+		case <-time.After(wait):
+		case <-ctx.Done():
+		}
+	}
+}
+
+func (t *Table) batches() int64 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.totals.batches
+}
+
+// release lets go of the table in the store.
+func (t *Table) release() {
+	if t.lease.Epoch == 0 {
+		return
+	}
+	if err := t.Store.ReleaseWriter(context.Background(), t.lease); err != nil && !ofStore(err) {
+		t.log.Warn("releasing a streaming table", "table", t.name, "error", err)
+	}
+	t.lease = store.Lease{}
+}
+
+// work reads until ctx ends, something fails, or a manual table has read what there was. It begins with what the store knows.
+func (t *Table) work(ctx context.Context) error {
+	if err := t.begin(ctx); err != nil {
+		return err
+	}
+	q, err := t.Compile(ctx)
+	if err != nil {
+		return err
+	}
+	defer q.Close()
+	if err := t.learn(ctx, q); err != nil {
+		return err
+	}
+	read := q.Read()
+	cluster, err := t.Pool.Cluster(ctx, read.Cluster)
+	if err != nil {
+		return err
+	}
+	var target map[store.Partition]int64 // the ends that a manual table reads up to
+	t.mu.Lock()
+	serving := t.wanted
+	t.mu.Unlock()
+	for {
+		if err := t.keep(ctx); err != nil {
+			return err
+		}
+		plan, snap, err := t.look(ctx, cluster, read)
+		if err != nil {
+			return err
+		}
+		if target == nil {
+			target = plan.Ends()
+		}
+		settings := t.setting()
+		if checkpoint.Reached(t.position(), target) {
+			t.caughtUp()
+			if settings.Manual {
+				t.serve(serving)
+				return nil
+			}
+		}
+		if settings.Manual {
+			upTo(plan, target)
+		}
+		backlog := plan.Backlog()
+		switch {
+		case backlog > tailBacklog || settings.Manual && backlog > 0:
+			err = t.trigger(ctx, q, snap, plan, settings)
+		case settings.Manual:
+			err = errReplan // an end went back for a moment
+		default:
+			err = t.follow(ctx, q, cluster, snap, plan)
+		}
+		if err != nil && !errors.Is(err, errDiscover) {
+			return err
+		}
+	}
+}
+
+// tailBacklog is the number of offsets up to which a table that is behind follows by a tail, which catches up by itself.
+const tailBacklog = 20_000
+
+// errDiscover ends a tail so that another can begin, with what there is now.
+var errDiscover = errors.New("executor: time to look what there is")
+
+// upTo shortens ranges so that they end at target.
+func upTo(p *checkpoint.Plan, target map[store.Partition]int64) {
+	for i := range p.Ranges {
+		r := &p.Ranges[i]
+		r.To = max(r.From, min(r.To, target[r.Partition]))
+	}
+}
+
+// begin takes the lease and learns where the table is.
+func (t *Table) begin(ctx context.Context) (err error) {
+	if t.lease, err = t.Store.AcquireWriter(ctx, t.ID, t.Owner, leaseTime); err != nil {
+		t.lease = store.Lease{}
+		return err
+	}
+	t.renewed = time.Now()
+	c, err := t.Store.Checkpoint(ctx, t.ID)
+	if err != nil {
+		return err
+	}
+	t.number = c.Number
+	if err := t.record.decode(c.Progress); err != nil {
+		return err
+	}
+	t.restored(c)
+	t.schema, err = t.Store.Schema(ctx, t.ID)
+	return err
+}
+
+// keep extends the lease when it is time to.
+func (t *Table) keep(ctx context.Context) error {
+	if time.Since(t.renewed) < leaseRenew {
+		return ctx.Err()
+	}
+	if err := t.Store.RenewWriter(ctx, t.lease, leaseTime); err != nil {
+		return err
+	}
+	t.renewed = time.Now()
+	return ctx.Err()
+}
+
+// learn runs the query over nothing, to know what it asks of a source.
+func (t *Table) learn(ctx context.Context, q Query) error {
+	t.columns = q.Columns()
+	t.rows.Reset(t.columns)
+	nothing := newRecords(recordFields)
+	err := q.Run(ctx, func(_ context.Context, req scan.Request) (scan.Source, error) {
+		t.request = req
+		return nothing.source(0, 0, scan.Request{}), nil
+	}, taker(&t.rows))
+	t.fields = fieldsFor(t.request.Fields)
+	return err
+}
+
+// look asks what the topics hold, and plans. It deals with what is lost, and with partitions that the table has no positions of yet.
+func (t *Table) look(ctx context.Context, cluster *kafka.Cluster, read Read) (*checkpoint.Plan, *kafka.Snapshot, error) {
+	sel := read.Spec.Select
+	if sel.Missing == kafka.MissingAwaited {
+		sel.Missing = kafka.MissingSkipped
+	}
+	snap, err := cluster.Snapshot(ctx, sel)
+	if err != nil {
+		return nil, nil, err
+	}
+	snap = t.within(snap)
+	if !t.record.Started {
+		moves, err := Starts(ctx, snap, read)
+		if err != nil {
+			return nil, nil, err
+		}
+		t.record.Started = true
+		if err := t.commit(ctx, step{moves: moves}); err != nil {
+			t.record.Started = false
+			return nil, nil, err
+		}
+	}
+	plan := checkpoint.Compare(t.position(), snap.Topics, read.Spec.Isolation)
+	if len(plan.Absent) > 0 {
+		return nil, nil, absent(plan.Absent)
+	}
+	if err := t.settle(ctx, &plan, read); err != nil {
+		return nil, nil, err
+	}
+	t.setEnds(plan.Ends())
+	return &plan, snap, nil
+}
+
+// within leaves out the partitions of which the query's own predicates want nothing.
+func (t *Table) within(snap *kafka.Snapshot) *kafka.Snapshot {
+	return filtered(snap, func(topic string, partition int32) bool { return len(t.request.Bounds.OffsetsOf(topic, partition)) > 0 })
+}
+
+// filtered is a snapshot of some of the partitions.
+func filtered(snap *kafka.Snapshot, wanted func(topic string, partition int32) bool) *kafka.Snapshot {
+	out := *snap
+	out.Topics = nil
+	for _, topic := range snap.Topics {
+		parts := topic.Partitions
+		topic.Partitions = nil
+		for _, p := range parts {
+			if wanted(topic.Name, p.Partition) {
+				topic.Partitions = append(topic.Partitions, p)
+			}
+		}
+		if len(topic.Partitions) > 0 {
+			out.Topics = append(out.Topics, topic)
+		}
+	}
+	return &out
+}
+
+// caughtUp notes that the table has reached the ends that it was started with.
+func (t *Table) caughtUp() {
+	t.mu.Lock()
+	t.loaded = true
+	t.mu.Unlock()
+	t.setState(Running, nil)
+}
+
+// serve notes that refreshes are through.
+func (t *Table) serve(n int) {
+	t.mu.Lock()
+	t.served = max(t.served, n)
+	t.mu.Unlock()
+	t.notify()
+}

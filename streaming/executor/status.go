@@ -1,0 +1,118 @@
+package executor
+
+import (
+	"maps"
+	"time"
+
+	"millrace/streaming/store"
+)
+
+// State is what a table is doing.
+type State string
+
+// The states. Stalled, Paused and Failed have a reason.
+const (
+	// Starting: the initial load, or the first trigger after a restart, is not through.
+	Starting State = "starting"
+	Running  State = "running"
+	// Stalled: something is in the way that may pass; the table tries again by itself.
+	Stalled State = "stalled"
+	// Paused by ALTER STREAMING TABLE … PAUSE.
+	Paused State = "paused"
+	// Failed: somebody has to do something. RESUME and REFRESH try again.
+	Failed State = "failed"
+)
+
+// Status is a table at one moment.
+type Status struct {
+	State  State
+	Reason string
+	// Err is the error behind Reason, nil for none.
+	Err error
+	// Since is when the state began.
+	Since time.Time
+	// Loaded says that the table has once reached the ends that its topics had when it was started.
+	Loaded bool
+	// Partitions, in order.
+	Partitions []PartitionStatus
+	// Batches, Rows, Records, Bytes and BadRecords count since the process started. LastCommit is when something was committed last.
+	Batches, Rows, Records, Bytes, BadRecords int64
+	LastCommit                                time.Time
+}
+
+// PartitionStatus is how far a partition was read.
+type PartitionStatus struct {
+	store.Partition
+	store.Position
+	// End is the end of its log as it was last seen, never below Offset.
+	End int64
+	// LastRecord is the greatest timestamp of a record that was read since the process started, in milliseconds; 0 for none.
+	LastRecord int64
+}
+
+// Lag is the number of offsets that are not read.
+func (p *PartitionStatus) Lag() int64 { return max(p.End-p.Offset, 0) }
+
+// setState changes the state and tells whoever waits.
+func (t *Table) setState(s State, err error) {
+	t.mu.Lock()
+	reason := ""
+	if err != nil {
+		reason = err.Error()
+	}
+	changed := t.state != s || t.reason != reason
+	was := t.state
+	if t.state != s {
+		t.since = time.Now()
+	}
+	t.state, t.reason, t.stateErr = s, reason, err
+	t.mu.Unlock()
+	if !changed {
+		return
+	}
+	t.notify()
+	switch {
+	case s == Failed:
+		t.log.Error("streaming table failed", "table", t.name, "reason", reason)
+	case s == Stalled:
+		t.log.Warn("streaming table stalled", "table", t.name, "reason", reason)
+	case was != s:
+		t.log.Info("streaming table "+string(s), "table", t.name)
+	}
+	t.event(string(s), reason)
+}
+
+// notify wakes those that wait for a change.
+func (t *Table) notify() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	close(t.changed)
+	t.changed = make(chan struct{})
+}
+
+// Status gives the table's present status.
+func (t *Table) Status() Status {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	s := Status{State: t.state, Reason: t.reason, Err: t.stateErr, Since: t.since, Loaded: t.loaded, Batches: t.totals.batches, Rows: t.totals.rows, Records: t.totals.records,
+		Bytes: t.totals.bytes, BadRecords: t.totals.bad, LastCommit: t.totals.last}
+	for p, at := range t.positions {
+		s.Partitions = append(s.Partitions, PartitionStatus{Partition: p, Position: at, End: max(t.ends[p], at.Offset), LastRecord: t.newest[p]})
+	}
+	sortPartitions(s.Partitions)
+	return s
+}
+
+// watch gives what a waiter looks at, and a channel that is closed when it changes.
+func (t *Table) watch() (state State, err error, positions map[store.Partition]store.Position, changed <-chan struct{}) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.state, t.stateErr, t.positions, t.changed
+}
+
+// setEnds notes the ends of logs.
+func (t *Table) setEnds(ends map[store.Partition]int64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.ends = maps.Clone(ends)
+}

@@ -1,0 +1,270 @@
+package executor
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"millrace/internal/column"
+	"millrace/internal/kafka"
+	"millrace/internal/scan"
+	"millrace/internal/sqlerr"
+	"millrace/streaming/checkpoint"
+	"millrace/streaming/store"
+)
+
+// Config is what a Table needs.
+type Config struct {
+	// Name is for the log and for messages.
+	Name string
+	// ID is the table in the store; ErrorsID, which it owns, takes its bad records.
+	ID, ErrorsID store.TableID
+	Store        store.Store
+	// Owner is who holds leases in this process.
+	Owner string
+	Pool  *kafka.Pool
+	// Compile makes the query; it is called when the table begins to run, and again after a fault.
+	Compile  func(ctx context.Context) (Query, error)
+	Settings Settings
+	// Paused tables wait for Resume.
+	Paused bool
+	Log    *slog.Logger
+	// Active counts tables of the process that are caught up and get records; commits are spaced by it. It may be nil.
+	Active *Pace
+	// Retry is the longest wait between two attempts (30 s); TruncatedAfter is for how long a log may end before the table's position until that is a loss (30 s).
+	Retry, TruncatedAfter time.Duration
+}
+
+// Table is a streaming table that runs. Its methods may be called from any goroutine.
+type Table struct {
+	Config
+	name string
+	log  *slog.Logger
+
+	cancel context.CancelFunc
+	done   chan struct{}
+	// wake holds a token when what the table shall do has changed.
+	wake chan struct{}
+
+	mu       sync.Mutex
+	settings Settings
+	paused   bool
+	// wanted counts refreshes that were asked for, of a manual table; served is how many of them are through.
+	wanted, served int
+	state          State
+	reason         string
+	stateErr       error
+	since          time.Time
+	loaded         bool
+	positions      map[store.Partition]store.Position // replaced, never changed
+	ends           map[store.Partition]int64
+	newest         map[store.Partition]int64
+	totals         totals
+	history        []Progress
+	changed        chan struct{} // closed when any of these changes
+	interrupt      context.CancelFunc
+
+	// What follows belongs to the owner.
+	lease   store.Lease
+	renewed time.Time
+	number  int64 // of the last commit
+	schema  *store.Schema
+	record  record
+	rows    column.Batch
+	columns []column.Field // of the query
+	fields  []scan.Field   // to gather
+	request scan.Request   // what the query asks of a source
+	// perRow is about how many bytes the rows of one offset take.
+	perRow float64
+	// truncated is since when a log ends before the table's position.
+	truncated time.Time
+	lastBatch time.Time
+}
+
+type totals struct {
+	batches, rows, records, bytes, bad int64
+	last                               time.Time
+}
+
+// New makes a table that does nothing until Start.
+func New(c Config) *Table {
+	if c.Retry <= 0 {
+		c.Retry = 30 * time.Second
+	}
+	if c.TruncatedAfter <= 0 {
+		c.TruncatedAfter = 30 * time.Second
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	t := &Table{Config: c, name: c.Name, log: c.Log, done: make(chan struct{}), wake: make(chan struct{}, 1), changed: make(chan struct{}), settings: c.Settings.withDefaults(),
+		paused: c.Paused, state: Starting, since: time.Now(), newest: map[store.Partition]int64{}}
+	if c.Paused {
+		t.state = Paused
+	}
+	return t
+}
+
+// Start starts the owner. It is called once.
+func (t *Table) Start() {
+	ctx, cancel := context.WithCancel(context.Background())
+	t.cancel = cancel
+	go func() {
+		defer close(t.done)
+		t.own(ctx)
+	}()
+}
+
+// Stop ends the owner and waits for it. A commit under way is finished, anything else dropped. It may be called again.
+func (t *Table) Stop() {
+	if t.cancel == nil {
+		return
+	}
+	t.cancel()
+	<-t.done
+}
+
+// command changes what the table shall do, and makes the owner look.
+func (t *Table) command(change func()) {
+	t.mu.Lock()
+	change()
+	interrupt := t.interrupt
+	t.mu.Unlock()
+	if interrupt != nil {
+		interrupt()
+	}
+	signal(t.wake)
+}
+
+// Pause stops reading, and returns when the owner has stopped.
+func (t *Table) Pause(ctx context.Context) error {
+	t.command(func() { t.paused = true })
+	return t.until(ctx, func(s State, _ error) (bool, error) { return s == Paused, nil })
+}
+
+// Resume goes on after a pause, or after a failure.
+func (t *Table) Resume() {
+	t.command(func() {
+		t.paused = false
+		t.state, t.reason, t.stateErr, t.since = Starting, "", nil, time.Now()
+	})
+}
+
+// Set changes the settings.
+func (t *Table) Set(s Settings) { t.command(func() { t.settings = s.withDefaults() }) }
+
+// until waits for a state, or for the end of ctx or of the table.
+func (t *Table) until(ctx context.Context, reached func(State, error) (bool, error)) error {
+	for {
+		state, err, _, changed := t.watch()
+		if ok, err := reached(state, err); ok || err != nil {
+			return err
+		}
+		select {
+		case <-changed:
+		case <-t.done:
+			return sqlerr.New(sqlerr.ServerGone, "streaming table '%s' was stopped", t.name)
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// Await waits until the table has read up to target, offset by offset of each partition. A table that fails, is paused, or is stopped, is an error.
+func (t *Table) Await(ctx context.Context, target map[store.Partition]int64) error {
+	for {
+		state, err, positions, changed := t.watch()
+		if positions != nil && checkpoint.Reached(positions, target) {
+			return nil
+		}
+		switch state {
+		case Failed:
+			return err
+		case Paused:
+			return sqlerr.New(sqlerr.TableState, "streaming table '%s' is paused", t.name).WithHint("ALTER STREAMING TABLE … RESUME lets it read on")
+		}
+		select {
+		case <-changed:
+		case <-t.done:
+			return sqlerr.New(sqlerr.ServerGone, "streaming table '%s' was stopped", t.name)
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// Refresh makes a manual table read what there is now, and any other try again when it has failed. It does not wait.
+func (t *Table) Refresh() {
+	t.command(func() {
+		t.wanted++
+		if t.state == Failed {
+			t.state, t.reason, t.stateErr, t.since = Starting, "", nil, time.Now()
+		}
+	})
+}
+
+// Progress lists the newest batches, oldest first.
+func (t *Table) Progress() []Progress {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.Clone(t.history)
+}
+
+func sortPartitions(list []PartitionStatus) {
+	slices.SortFunc(list, func(a, b PartitionStatus) int {
+		return cmp.Or(strings.Compare(a.Topic, b.Topic), cmp.Compare(a.Partition.Partition, b.Partition.Partition))
+	})
+}
+
+// applied takes a commit over into what others see.
+func (t *Table) applied(moves []store.Move, newest map[store.Partition]int64, p Progress) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.positions = checkpoint.Apply(t.positions, moves)
+	for part, ms := range newest {
+		t.newest[part] = max(t.newest[part], ms)
+	}
+	t.totals.batches++
+	t.totals.rows += p.Rows
+	t.totals.records += p.Records
+	t.totals.bytes += p.Bytes
+	t.totals.bad += p.Bad
+	t.totals.last = time.Now()
+	if len(t.history) == historySize {
+		t.history = append(t.history[:0:0], t.history[1:]...)
+	}
+	t.history = append(t.history, p)
+	close(t.changed)
+	t.changed = make(chan struct{})
+}
+
+// historySize is how many batches Progress lists.
+const historySize = 32
+
+// position gives where the table is.
+func (t *Table) position() map[store.Partition]store.Position {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.positions
+}
+
+func (t *Table) setting() Settings {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.settings
+}
+
+// restored takes over what the store knows.
+func (t *Table) restored(c *store.Checkpoint) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.positions = maps.Clone(c.Positions)
+	if t.positions == nil {
+		t.positions = map[store.Partition]store.Position{}
+	}
+}

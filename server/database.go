@@ -10,43 +10,21 @@ import (
 	"millrace/internal/catalog"
 )
 
-// database is a database whose name and views live in the catalog. Tables lie in memory until the store of issue 6 takes them.
+// database is a database whose name, views and definitions of tables live in the catalog; rows are in the store. Triggers and procedures are
+// those of the engine, in memory.
 type database struct {
 	*memory.Database
-	catalog *catalog.Catalog
+	p *provider
 }
 
 var (
 	_ sql.ViewDatabase        = database{}
 	_ sql.TableCreator        = database{}
 	_ sql.IndexedTableCreator = database{}
+	_ sql.TableDropper        = database{}
+	_ sql.TableRenamer        = database{}
 	_ sql.CollatedDatabase    = database{}
 )
-
-// notPersisted is the warning code of tables that do not survive a restart.
-const notPersisted = 31100
-
-func (d database) warn(ctx *sql.Context, table string) {
-	ctx.Warn(notPersisted, "table '%s' is kept in memory: it is gone when the server stops", table)
-}
-
-// CreateTable implements sql.TableCreator.
-func (d database) CreateTable(ctx *sql.Context, name string, schema sql.PrimaryKeySchema, collation sql.CollationID, comment string) error {
-	if err := d.Database.CreateTable(ctx, name, schema, collation, comment); err != nil {
-		return err
-	}
-	d.warn(ctx, name)
-	return nil
-}
-
-// CreateIndexedTable implements sql.IndexedTableCreator.
-func (d database) CreateIndexedTable(ctx *sql.Context, name string, schema sql.PrimaryKeySchema, index sql.IndexDef, collation sql.CollationID, comment string) error {
-	if err := d.Database.CreateIndexedTable(ctx, name, schema, index, collation, comment); err != nil {
-		return err
-	}
-	d.warn(ctx, name)
-	return nil
-}
 
 // SetCollation implements sql.CollatedDatabase.
 func (d database) SetCollation(ctx *sql.Context, collation sql.CollationID) error {
@@ -61,7 +39,7 @@ func (d database) SetCollation(ctx *sql.Context, collation sql.CollationID) erro
 }
 
 func (d database) edit(change func(*catalog.Database) error) error {
-	return d.catalog.Update(func(s *catalog.State) error {
+	return d.p.catalog.Update(func(s *catalog.State) error {
 		key := strings.ToLower(d.Name())
 		db, ok := s.Databases[key]
 		if !ok {
@@ -133,14 +111,14 @@ func unmarkView(text string) (rest, mode string, marked int) {
 
 // GetViewDefinition implements sql.ViewDatabase.
 func (d database) GetViewDefinition(_ *sql.Context, name string) (sql.ViewDefinition, bool, error) {
-	v, ok := d.catalog.View(d.Name(), name)
+	v, ok := d.p.catalog.View(d.Name(), name)
 	return definition(v), ok, nil
 }
 
 // AllViews implements sql.ViewDatabase.
 func (d database) AllViews(*sql.Context) ([]sql.ViewDefinition, error) {
 	var all []sql.ViewDefinition
-	for _, v := range d.catalog.State().Databases[strings.ToLower(d.Name())].Views {
+	for _, v := range d.p.catalog.State().Databases[strings.ToLower(d.Name())].Views {
 		all = append(all, definition(v))
 	}
 	slices.SortFunc(all, func(a, b sql.ViewDefinition) int { return strings.Compare(a.Name, b.Name) })

@@ -18,6 +18,9 @@ import (
 	"millrace/functions/readkafka"
 	"millrace/internal/catalog"
 	"millrace/planner"
+	"millrace/streaming"
+	"millrace/streaming/sqltable"
+	"millrace/streaming/store"
 )
 
 // engine is the SQL engine with what is ours: the parser, the databases, the functions, the planner's rule.
@@ -30,7 +33,9 @@ type engine struct {
 	metrics  *metrics
 	// connections are set once the server is made.
 	connections *connections
-	started     time.Time
+	// streaming are the streaming tables, set once the server is made.
+	streaming *streaming.Manager
+	started   time.Time
 
 	// killConnection ends a connection of the listener; set before the listener starts.
 	killConnection func(id uint32) bool
@@ -59,16 +64,17 @@ var quietEngine = sync.OnceFunc(func() {
 var engines sync.Mutex
 
 // newEngine makes an engine. functions are asked for what to add once there is an engine that they can report to.
-func newEngine(c *catalog.Catalog, functions func(*engine) functionSet, scans planner.Options, log *slog.Logger, m *metrics) (*engine, error) {
+func newEngine(c *catalog.Catalog, rows store.Store, functions func(*engine) functionSet, scans planner.Options, log *slog.Logger, m *metrics) (*engine, error) {
 	engines.Lock()
 	defer engines.Unlock()
 	quietEngine()
 	prepareVariables()
-	p, err := newProvider(c)
+	p, err := newProvider(c, rows)
 	if err != nil {
 		return nil, err
 	}
 	e := &engine{provider: p, catalog: c, log: log, metrics: m, started: time.Now(), killConnection: func(uint32) bool { return false }}
+	p.engine = e
 	add := functions(e)
 	p.register(add.tables, add.functions)
 	p.register(nil, planner.Functions())
@@ -146,6 +152,7 @@ func (p persister) Persist(_ *sql.Context, data []byte) error {
 
 // context is the engine's context for one statement of a session.
 func (e *engine) context(ctx context.Context, s sql.Session, shown string) *sql.Context {
-	return sql.NewContext(readkafka.WithStatement(context.WithValue(ctx, engineOf{}, e)), sql.WithSession(s), sql.WithPid(e.pid.Add(1)), sql.WithQuery(shown), sql.WithMemoryManager(e.MemoryManager),
+	ctx = sqltable.WithStatement(readkafka.WithStatement(context.WithValue(ctx, engineOf{}, e)))
+	return sql.NewContext(ctx, sql.WithSession(s), sql.WithPid(e.pid.Add(1)), sql.WithQuery(shown), sql.WithMemoryManager(e.MemoryManager),
 		sql.WithProcessList(e.ProcessList))
 }

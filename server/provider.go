@@ -10,11 +10,19 @@ import (
 	"github.com/dolthub/go-mysql-server/sql"
 
 	"millrace/internal/catalog"
+	"millrace/streaming/store"
 )
 
 // provider gives the engine the databases of the catalog, and our functions.
 type provider struct {
 	catalog *catalog.Catalog
+	rows    store.Store
+	// engine is set before the provider is used.
+	engine *engine
+	// known are the tables of the catalog as the engine sees them, by what defines them; the values are *sqltable.Table.
+	known sync.Map
+	// insertBytes bounds the rows of one INSERT.
+	insertBytes int
 
 	mu        sync.RWMutex
 	databases map[string]database // by lower-case name
@@ -29,8 +37,8 @@ var (
 )
 
 // newProvider opens the databases of the catalog.
-func newProvider(c *catalog.Catalog) (*provider, error) {
-	p := &provider{catalog: c, databases: map[string]database{}, tables: map[string]sql.TableFunction{}, functions: map[string]sql.Function{}}
+func newProvider(c *catalog.Catalog, rows store.Store) (*provider, error) {
+	p := &provider{catalog: c, rows: rows, databases: map[string]database{}, tables: map[string]sql.TableFunction{}, functions: map[string]sql.Function{}}
 	for key, d := range c.State().Databases {
 		db := memory.NewDatabase(d.Name)
 		if d.Collation != "" {
@@ -42,7 +50,7 @@ func newProvider(c *catalog.Catalog) (*provider, error) {
 				return nil, err
 			}
 		}
-		p.databases[key] = database{db, c}
+		p.databases[key] = database{db, p}
 	}
 	return p, nil
 }
@@ -99,24 +107,27 @@ func (p *provider) CreateDatabase(_ *sql.Context, name string) error {
 		return nil
 	})
 	if err == nil {
-		p.databases[key] = database{memory.NewDatabase(name), p.catalog}
+		p.databases[key] = database{memory.NewDatabase(name), p}
 	}
 	return err
 }
 
 // DropDatabase implements sql.MutableDatabaseProvider.
-func (p *provider) DropDatabase(_ *sql.Context, name string) error {
+func (p *provider) DropDatabase(ctx *sql.Context, name string) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	key := strings.ToLower(name)
+	var dropped catalog.Database
 	err := p.catalog.Update(func(s *catalog.State) error {
+		dropped = s.Databases[key]
 		delete(s.Databases, key)
 		return nil
 	})
-	if err == nil {
-		delete(p.databases, key)
+	if err != nil {
+		return err
 	}
-	return err
+	delete(p.databases, key)
+	return p.engine.streaming.DropAll(ctx, dropped)
 }
 
 // TableFunction implements sql.TableFunctionProvider.

@@ -20,6 +20,7 @@ import (
 	"millrace/internal/sqlerr"
 	"millrace/server/dialect"
 	"millrace/server/wire"
+	"millrace/streaming/sqltable"
 )
 
 // run executes a statement, with values for its placeholders, and answers.
@@ -48,6 +49,7 @@ func (x *session) run(ctx context.Context, st *statement, values map[string]sqlp
 	}
 	pid = c.Pid()
 	defer x.engine.ProcessList.EndQuery(c)
+	defer sqltable.EndStatement(c)
 	defer x.boundWarnings(c)
 	if k := x.known(st); k != nil && values == nil {
 		return fault(c, x.answerConstant(c, k, r))
@@ -86,6 +88,9 @@ func (x *session) answer(c *sql.Context, st *statement, values map[string]sqlpar
 		return x.describe(c, own, r)
 	case dialect.CreateConnection, dialect.DropConnection, dialect.ShowConnections, dialect.DescribeConnection:
 		return x.connection(c, own, r)
+	case dialect.CreateStreamingTable, dialect.RefreshStreamingTable, dialect.AlterStreamingTable, dialect.DropStreamingTable, dialect.ShowStreamingTables,
+		dialect.ShowCreateStreamingTable, dialect.DescribeExtended:
+		return x.streamingStatement(c, st, r)
 	default:
 		return sqlerr.New(sqlerr.NotSupported, "this statement is not supported yet")
 	}
@@ -103,6 +108,12 @@ func (x *session) answer(c *sql.Context, st *statement, values map[string]sqlpar
 	}
 	if show, ok := st.ast.(*sqlparser.Show); ok && strings.EqualFold(show.Type, "processlist") {
 		return x.showProcesses(c, show, r)
+	}
+	if show, ok := st.ast.(*sqlparser.Show); ok && strings.EqualFold(show.Type, "create table") {
+		name := dialect.TableName{Database: show.Table.DbQualifier.String(), Name: show.Table.Name.String()}
+		if _, t, err := x.streamingTable(c, name); err == nil && t.Streaming != nil {
+			return x.showCreateStreaming(c, name, r)
+		}
 	}
 	if show, ok := st.ast.(*sqlparser.Show); ok && isShowWarnings(show) && show.CountStar {
 		return x.countWarnings(c, r)

@@ -21,6 +21,8 @@ import (
 	"millrace/planner"
 	"millrace/server/http"
 	"millrace/server/wire"
+	"millrace/streaming"
+	"millrace/streaming/store"
 )
 
 // MainDatabase exists at the first start.
@@ -31,6 +33,8 @@ type Server struct {
 	cfg     Config
 	catalog *catalog.Catalog
 	pool    *kafka.Pool
+	rows    store.Store
+	tables  *streaming.Manager
 	// registries are the clients of schema registries.
 	registries *readkafka.Registries
 	temp       *spill.Space
@@ -73,8 +77,11 @@ func New(cfg Config) (_ *Server, err error) {
 	s.registries = readkafka.NewRegistries(hosts.allow, cfg.FilesDir)
 	scans := scanBudgets(cfg.memory, s.temp)
 	s.metrics.memoryMetrics(scans.Memory, s.temp)
+	if s.rows, err = openStore(cfg); err != nil {
+		return nil, err
+	}
 	add := func(e *engine) functionSet { return functionsOf(e, cfg, hosts, s.pool, s.registries) }
-	if s.engine, err = newEngine(s.catalog, add, scans, cfg.Log, s.metrics); err != nil {
+	if s.engine, err = newEngine(s.catalog, s.rows, add, scans, cfg.Log, s.metrics); err != nil {
 		return nil, err
 	}
 	s.engine.connections = &connections{
@@ -83,7 +90,11 @@ func New(cfg Config) (_ *Server, err error) {
 	if err := s.firstStart(); err != nil {
 		return nil, err
 	}
-	return s, nil
+	s.tables = streaming.New(streaming.Options{
+		Catalog: s.catalog, Store: s.rows, Pool: s.pool, Planner: streamPlanner{s.engine}, Log: cfg.Log, MaxBatchBytes: max(cfg.memory/batchShare, 1<<20),
+	})
+	s.engine.streaming = s.tables
+	return s, s.tables.Start(context.Background())
 }
 
 // firstStart makes the main database once. A user who drops it has dropped it.
@@ -97,6 +108,10 @@ func (s *Server) firstStart() error {
 // Close gives back what New opened. Run must have returned. Calls after the first do nothing.
 func (s *Server) Close() error {
 	var err error
+	if s.tables != nil {
+		s.tables.Close()
+		s.tables = nil
+	}
 	if s.engine != nil {
 		err = s.engine.Engine.Close()
 		s.engine = nil
@@ -108,6 +123,10 @@ func (s *Server) Close() error {
 	if s.registries != nil {
 		s.registries.Close()
 		s.registries = nil
+	}
+	if s.rows != nil {
+		err = errors.Join(err, s.rows.Close())
+		s.rows = nil
 	}
 	if s.temp != nil {
 		err = errors.Join(err, s.temp.Close())

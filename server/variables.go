@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 
 	"github.com/dolthub/go-mysql-server/sql"
+	"github.com/dolthub/go-mysql-server/sql/types"
 )
 
 // ServerVersion is what clients are told: the MySQL version whose behaviour they may expect, and who we are.
@@ -29,6 +30,9 @@ var prepareVariables = sync.OnceFunc(func() {
 	// NULL: SQL names no file of the server.
 	set("secure_file_priv", nil)
 	set("local_infile", int8(0))
+	sql.SystemVariables.AddSystemVariables([]sql.SystemVariable{&sql.MysqlSystemVariable{
+		Name: createVariable, Scope: sql.GetMysqlScope(sql.SystemVariableScope_Both), Dynamic: true, Type: types.NewSystemEnumType(createVariable, createWaits, createAsync, createBlind), Default: createWaits,
+	}})
 })
 
 // The engine makes throw-away sessions in passing (plan.IsDualTable, several times a statement), each with a copy of all variables, which

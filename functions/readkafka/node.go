@@ -180,6 +180,9 @@ func (n *Node) Hidden(name string) bool { return n.layout.hidden[strings.ToLower
 
 // Open implements planner.Table.
 func (n *Node) Open(ctx *sql.Context, req scan.Request) (scan.Source, error) {
+	if open := sourceOf(ctx); open != nil {
+		return open(ctx, req)
+	}
 	args, err := n.Args(ctx)
 	if err != nil {
 		return nil, err

@@ -22,7 +22,7 @@ func (n *Node) streams() bool {
 
 // Streaming implements planner.Streaming. Arguments that cannot be evaluated yet, or are wrong, bound nothing.
 func (n *Node) Streaming(ctx *sql.Context) (live, endless bool) {
-	if !n.streams() {
+	if sourceOf(ctx) != nil || !n.streams() {
 		return false, false
 	}
 	args, err := n.Args(ctx)

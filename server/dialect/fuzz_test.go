@@ -50,7 +50,8 @@ func FuzzRewrite(f *testing.F) {
 		}
 		checkShortCut(t, text, m, r)
 		switch r.Statement.(type) {
-		case Unsupported, CreateConnection, DropConnection, ShowConnections, DescribeConnection, GrantUsage:
+		case CreateStreamingTable, RefreshStreamingTable, AlterStreamingTable, DropStreamingTable, ShowStreamingTables, ShowCreateStreamingTable, DescribeExtended,
+			Unsupported, CreateConnection, DropConnection, ShowConnections, DescribeConnection, GrantUsage:
 			return
 		}
 		if r.Changed != (r.SQL != text) {

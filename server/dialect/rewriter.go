@@ -33,7 +33,8 @@ func rewrite(text string, m Mode) (*Result, error) {
 	case DescribeFunction:
 		start, end = own.Pos, own.Pos+len(own.Call)
 		r.frames[0].clause, r.frames[0].wantTable = clauseFrom, true
-	case Unsupported, CreateConnection, DropConnection, ShowConnections, DescribeConnection, GrantUsage:
+	case CreateStreamingTable, RefreshStreamingTable, AlterStreamingTable, DropStreamingTable, ShowStreamingTables, ShowCreateStreamingTable, DescribeExtended,
+		Unsupported, CreateConnection, DropConnection, ShowConnections, DescribeConnection, GrantUsage:
 		result.SQL = ""
 		return result, nil
 	}

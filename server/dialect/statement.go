@@ -55,15 +55,12 @@ func startsOwnStatement(text string) bool {
 // laterStatements are the opening words of statements of the dialect that are not there yet. Alternatives are separated by a bar;
 // words in brackets may be missing.
 var laterStatements = [][]string{
-	{"CREATE", "[OR]", "[REFRESH|REPLACE]", "STREAMING", "TABLE"},
 	{"CREATE", "[OR]", "[REFRESH|REPLACE]", "MATERIALIZED", "VIEW"},
-	{"ALTER|DROP", "STREAMING", "TABLE"},
 	{"ALTER|DROP|SHOW", "MATERIALIZED", "VIEW|VIEWS"},
-	{"SHOW", "STREAMING", "TABLES"},
-	{"SHOW", "CREATE", "STREAMING|MATERIALIZED", "TABLE|VIEW"},
+	{"SHOW", "CREATE", "MATERIALIZED", "VIEW"},
 	{"CREATE|DROP", "FLOW"},
 	{"SHOW", "FLOWS"},
-	{"REFRESH", "[STREAMING|MATERIALIZED]", "TABLE|VIEW"},
+	{"REFRESH", "MATERIALIZED", "VIEW"},
 	{"ALTER", "CONNECTION|CREDENTIAL"},
 	{"BACKUP", "TO"},
 }
@@ -71,6 +68,9 @@ var laterStatements = [][]string{
 // statementOf recognises a statement of ours at the start of the tokens; nil means that the engine gets it.
 func (r *rewriter) statementOf() (Statement, *sqlerr.Error) {
 	if s, err := r.connectionStatement(); s != nil || err != nil {
+		return s, err
+	}
+	if s, err := r.streamingStatement(); s != nil || err != nil {
 		return s, err
 	}
 	switch first := r.tokens[0]; first.word {
@@ -136,8 +136,6 @@ func (r *rewriter) explain() (Statement, *sqlerr.Error) {
 		switch next := r.tokens[i+1]; {
 		case next.word == wordSelect, next.word == wordWith, next.is('('):
 			return nil, r.errorAt(t.start, "EXPLAIN EXTENDED is not supported").WithHint("EXPLAIN shows everything; leave EXTENDED out")
-		case next.identifier():
-			return Unsupported{What: strings.ToUpper(r.text(r.tokens[0])) + " EXTENDED", Pos: r.tokens[0].start}, nil
 		}
 	}
 	if i > 1 {

@@ -1,0 +1,154 @@
+package server
+
+import (
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/dolthub/go-mysql-server/sql"
+	"github.com/dolthub/go-mysql-server/sql/expression"
+	"github.com/dolthub/go-mysql-server/sql/types"
+
+	"millrace/internal/catalog"
+	"millrace/internal/sqlerr"
+	"millrace/server/dialect"
+	"millrace/streaming"
+	"millrace/streaming/executor"
+	"millrace/streaming/store"
+)
+
+// streamingTables calls do for each streaming table that the user may see, in order of names.
+func (e *engine) streamingTables(c *sql.Context, do func(n streaming.Name, t catalog.Table, x *executor.Table)) {
+	state := e.catalog.State()
+	for _, key := range slices.Sorted(maps.Keys(state.Databases)) {
+		db := state.Databases[key]
+		for _, name := range slices.Sorted(maps.Keys(db.Tables)) {
+			t := db.Tables[name]
+			n := streaming.Name{Database: db.Name, Table: t.Name}
+			if t.Streaming == nil || !e.users.UserHasPrivileges(c, sql.NewPrivilegedOperation(sql.PrivilegeCheckSubject{Database: db.Name, Table: t.Name}, sql.PrivilegeType_Select)) {
+				continue
+			}
+			if x, ok := e.streaming.Table(n); ok {
+				do(n, t, x)
+			}
+		}
+	}
+}
+
+// tableStats sums up what the store holds of a table.
+func (e *engine) tableStats(c *sql.Context, id string) (*store.TableStats, error) {
+	snap, err := e.provider.rows.Snapshot(c)
+	if err != nil {
+		return nil, err
+	}
+	defer snap.Close()
+	stats, err := snap.Stats(store.TableID(id))
+	if errors.Is(err, store.ErrNoTable) {
+		return new(store.TableStats), nil
+	}
+	return stats, err
+}
+
+func lagOf(s executor.Status) int64 {
+	lag := int64(0)
+	for i := range s.Partitions {
+		lag += s.Partitions[i].Lag()
+	}
+	return lag
+}
+
+// showSchema is that of SHOW STREAMING TABLES.
+var showSchema = sql.Schema{
+	{Name: "Database", Type: types.LongText}, {Name: "Table", Type: types.LongText}, {Name: "State", Type: types.LongText}, {Name: "Reason", Type: types.LongText, Nullable: true},
+	{Name: "Rows", Type: types.Int64}, {Name: "Lag", Type: types.Int64}, {Name: "Last_commit", Type: types.DatetimeMaxPrecision, Nullable: true},
+}
+
+func (x *session) showStreaming(c *sql.Context, own dialect.ShowStreamingTables, r results) error {
+	database := own.Database
+	if database == "" {
+		database = x.sql.GetCurrentDatabase()
+	} else if !x.engine.provider.HasDatabase(c, database) {
+		return sqlerr.New(sqlerr.NoDatabase, "database '%s' does not exist", database)
+	}
+	matches := func(string) bool { return true }
+	if own.HasLike {
+		var err error
+		if matches, err = likeMatcher(c, own.Like); err != nil {
+			return err
+		}
+	}
+	var rows []sql.Row
+	var failed error
+	x.engine.streamingTables(c, func(n streaming.Name, t catalog.Table, table *executor.Table) {
+		if !strings.EqualFold(n.Database, database) || !matches(n.Table) {
+			return
+		}
+		stats, err := x.engine.tableStats(c, t.ID)
+		if err != nil {
+			failed = err
+			return
+		}
+		s := table.Status()
+		rows = append(rows, sql.Row{n.Database, n.Table, string(s.State), orNull(s.Reason), stats.Rows, lagOf(s), timeOrNull(s.LastCommit)})
+	})
+	if failed != nil {
+		return failed
+	}
+	return x.answerRows(c, showSchema, sql.RowsToRowIter(rows...), r)
+}
+
+// likeMatcher compares names with a pattern of LIKE, in any case.
+func likeMatcher(c *sql.Context, pattern string) (func(string) bool, error) {
+	like := expression.NewLike(expression.NewGetField(0, types.LongText, "name", false), expression.NewLiteral(strings.ToLower(pattern), types.LongText), nil)
+	if _, err := like.Eval(c, sql.Row{""}); err != nil {
+		return nil, err
+	}
+	return func(name string) bool {
+		v, err := like.Eval(c, sql.Row{strings.ToLower(name)})
+		return err == nil && v == true
+	}, nil
+}
+
+func orNull(text string) any {
+	if text == "" {
+		return nil
+	}
+	return text
+}
+
+func timeOrNull(t time.Time) any {
+	if t.IsZero() {
+		return nil
+	}
+	return t.UTC()
+}
+
+// describeStreaming adds what DESCRIBE EXTENDED says of a streaming table.
+func (x *session) describeStreaming(_ *sql.Context, n streaming.Name, t catalog.Table, add func(key, format string, args ...any)) error {
+	table, ok := x.engine.streaming.Table(n)
+	if !ok {
+		return sqlerr.New(sqlerr.ServerGone, "the server is stopping")
+	}
+	s := table.Status()
+	add("Type", "STREAMING_TABLE")
+	add("Owner", "'%s'@'%s'", t.Streaming.User, t.Streaming.Host)
+	add("State", "%s", s.State)
+	if s.Reason != "" {
+		add("Reason", "%s", s.Reason)
+	}
+	if !s.LastCommit.IsZero() {
+		add("Last Refresh", "%s", s.LastCommit.UTC().Format("2006-01-02 15:04:05.000"))
+	}
+	add("Lag", "%d", lagOf(s))
+	for _, name := range slices.Sorted(maps.Keys(t.Streaming.Properties)) {
+		add("Property "+name, "%s", t.Streaming.Properties[name])
+	}
+	add("Query", "%s", redact(t.Streaming.Query).text)
+	for i := range s.Partitions {
+		p := &s.Partitions[i]
+		add("Partition "+p.Topic, "%d: next offset %d, end %d, lag %d", p.Partition.Partition, p.Offset, p.End, p.Lag())
+	}
+	return nil
+}

@@ -1,0 +1,161 @@
+package streaming
+
+import (
+	"context"
+	"reflect"
+	"slices"
+	"strings"
+
+	"millrace/internal/catalog"
+	"millrace/internal/sqlerr"
+	"millrace/streaming/executor"
+	"millrace/streaming/store"
+)
+
+// change gives a table that exists another definition. Rows stay as they are; the new query is for new records.
+func (m *Manager) change(ctx context.Context, c Create, old catalog.Table, columns []Column, durability store.Durability, read executor.Read, v *validated) (*executor.Table, map[store.Partition]int64, error) {
+	id := store.TableID(old.ID)
+	schema, err := m.Store.Schema(ctx, id)
+	if err != nil {
+		return nil, nil, err
+	}
+	changes, err := schemaChanges(schema, columns, spelled(c.Cluster, columns), durability)
+	if err != nil {
+		return nil, nil, needsFull(c.Name, err)
+	}
+	if err := m.warnOfReads(ctx, c, old, read); err != nil {
+		return nil, nil, err
+	}
+	m.halt(c.Name)
+	t := old
+	c.Definition.Paused = old.Streaming.Paused
+	t.Streaming = &c.Definition
+	t.Columns = DDL(inOrder(schema, columns))
+	if len(changes) > 0 {
+		if _, err := m.Store.AlterTable(ctx, id, schema.Version, changes...); err != nil {
+			m.launch(c.Name, old)
+			return nil, nil, err
+		}
+	}
+	if err := m.Catalog.Update(func(s *catalog.State) error { s.PutTable(c.Name.Database, t); return nil }); err != nil {
+		m.launch(c.Name, old) // columns that were added are NULL until somebody names them
+		return nil, nil, err
+	}
+	x := m.launch(c.Name, t)
+	if t.Streaming.Paused {
+		return nil, nil, nil
+	}
+	x.Refresh()
+	if v == nil {
+		return x, nil, nil
+	}
+	return x, v.ends, nil
+}
+
+// needsFull is the error for a change that the rows that are there do not survive.
+func needsFull(n Name, reason error) error {
+	return sqlerr.New(sqlerr.NeedsFull, "the change of streaming table '%s' needs its rows to be made anew: %v", n, reason).
+		WithHint("DROP TABLE and CREATE STREAMING TABLE read the topics again; records that Kafka has dropped meanwhile are lost")
+}
+
+// schemaChanges are what makes a stored schema hold the columns.
+func schemaChanges(s *store.Schema, columns []Column, cluster []string, durability store.Durability) ([]store.SchemaChange, error) {
+	var changes []store.SchemaChange
+	has := map[string]bool{}
+	for _, c := range columns {
+		has[c.Name] = true
+		i := s.Index(c.Name)
+		switch {
+		case i < 0 && slices.ContainsFunc(s.Columns, func(x store.Column) bool { return strings.EqualFold(x.Name, c.Name) }):
+			return nil, sqlerr.New(sqlerr.NeedsFull, "column '%s' would be renamed", c.Name)
+		case i < 0:
+			f := c.Field
+			f.Nullable = true
+			changes = append(changes, store.AddColumn{Column: store.Column{Field: f}})
+		case s.Columns[i].Type == c.Type:
+		case store.Widens(s.Columns[i].Type, c.Type):
+			changes = append(changes, store.WidenColumn{Name: c.Name, Type: c.Type, Nullable: true})
+		default:
+			return nil, sqlerr.New(sqlerr.NeedsFull, "column '%s' is %v and would become %v", c.Name, s.Columns[i].Type, c.Type)
+		}
+	}
+	for _, x := range s.Columns {
+		if !has[x.Name] {
+			return nil, sqlerr.New(sqlerr.NeedsFull, "column '%s' would be dropped", x.Name)
+		}
+	}
+	if !slices.Equal(s.Cluster, cluster) {
+		changes = append(changes, store.SetCluster{Columns: cluster})
+	}
+	if s.Durability != durability {
+		changes = append(changes, store.SetDurability{Durability: durability})
+	}
+	return changes, nil
+}
+
+// inOrder gives columns in the order that the stored ones have; new ones follow.
+func inOrder(s *store.Schema, columns []Column) []Column {
+	var out []Column
+	for _, x := range s.Columns {
+		for _, c := range columns {
+			if c.Name == x.Name {
+				out = append(out, c)
+			}
+		}
+	}
+	for _, c := range columns {
+		if s.Index(c.Name) < 0 {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// warnOfReads compares what the old and the new definition read. Another cluster is an error; another start has no effect.
+func (m *Manager) warnOfReads(ctx context.Context, c Create, old catalog.Table, read executor.Read) error {
+	before, err := m.Planner.Plan(ctx, *old.Streaming)
+	if err != nil {
+		return nil //nolint:nilerr // the old definition does not run any more, which is why it is being replaced
+	}
+	defer before.Close()
+	was := before.Read()
+	if !sameBrokers(was.Cluster.Brokers, read.Cluster.Brokers) {
+		c.Warn("the brokers are others than before: they must be of the same cluster, or positions mean other records")
+	}
+	if !reflect.DeepEqual(was.Spec.Start, read.Spec.Start) {
+		c.Warn("another start has no effect on a table that has positions; REFRESH STREAMING TABLE … FULL begins anew at it")
+	}
+	return nil
+}
+
+func sameBrokers(a, b []string) bool {
+	return slices.Equal(slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b)))
+}
+
+// AddColumns adds columns that the query does not give: they are NULL until CREATE OR REFRESH names them.
+func (m *Manager) AddColumns(ctx context.Context, n Name, add []Column) error {
+	m.changing.Lock()
+	defer m.changing.Unlock()
+	t, _, err := m.find(n)
+	if err != nil {
+		return err
+	}
+	schema, err := m.Store.Schema(ctx, store.TableID(t.ID))
+	if err != nil {
+		return err
+	}
+	var changes []store.SchemaChange
+	for i, c := range add {
+		taken := func(name string) bool { return strings.EqualFold(name, c.Name) }
+		if slices.ContainsFunc(schema.Columns, func(x store.Column) bool { return taken(x.Name) }) || slices.ContainsFunc(add[:i], func(x Column) bool { return taken(x.Name) }) {
+			return sqlerr.New(sqlerr.OptionInvalid, "table '%s' has a column '%s'", n, c.Name)
+		}
+		f := c.Field
+		f.Nullable = true
+		changes = append(changes, store.AddColumn{Column: store.Column{Field: f}})
+	}
+	if _, err := m.Store.AlterTable(ctx, store.TableID(t.ID), schema.Version, changes...); err != nil {
+		return err
+	}
+	return m.redefine(n, func(t *catalog.Table) { t.Columns += ", " + DDL(add) })
+}

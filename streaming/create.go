@@ -1,0 +1,277 @@
+package streaming
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"millrace/internal/catalog"
+	"millrace/internal/kafka"
+	"millrace/internal/scan"
+	"millrace/internal/sqlerr"
+	"millrace/streaming/executor"
+	"millrace/streaming/store"
+)
+
+// Create is CREATE [OR REFRESH] STREAMING TABLE.
+type Create struct {
+	Name       Name
+	Definition catalog.Streaming
+	// Columns are those that the statement lists, nil for those of the query.
+	Columns             []Column
+	PrimaryKey, Cluster []string
+	Properties          []Property
+	Refresh             bool
+	IfNotExists         bool
+	// Unvalidated tables are made without reaching Kafka. Async ones are not waited for.
+	Unvalidated, Async bool
+	// Warn takes what the user should know.
+	Warn func(format string, args ...any)
+}
+
+// Create makes a table, or changes it where the statement says OR REFRESH, and waits for the initial load unless told otherwise. When ctx ends while it waits, the
+// table stays and goes on loading.
+func (m *Manager) Create(ctx context.Context, c Create) error {
+	x, target, err := m.create(ctx, c)
+	if err != nil || x == nil || c.Async || c.Unvalidated {
+		return err
+	}
+	return x.Await(ctx, target)
+}
+
+func (m *Manager) create(ctx context.Context, c Create) (*executor.Table, map[store.Partition]int64, error) {
+	m.changing.Lock()
+	defer m.changing.Unlock()
+	old, exists := m.Catalog.Table(c.Name.Database, c.Name.Table)
+	switch {
+	case exists && old.Streaming == nil:
+		return nil, nil, sqlerr.New(sqlerr.TableExists, "table '%s' exists and is not a streaming table", c.Name)
+	case exists && c.IfNotExists:
+		c.Warn("table '%s' exists", c.Name)
+		return nil, nil, nil
+	case exists && !c.Refresh:
+		return nil, nil, sqlerr.New(sqlerr.TableExists, "table '%s' exists", c.Name).WithHint("CREATE OR REFRESH STREAMING TABLE changes it and keeps its rows")
+	}
+	if _, ok := m.Catalog.View(c.Name.Database, c.Name.Table); ok {
+		return nil, nil, sqlerr.New(sqlerr.TableExists, "'%s' is a view", c.Name)
+	}
+	s, durability, err := settings(c.Properties, m.MaxBatchBytes)
+	if err != nil {
+		return nil, nil, err
+	}
+	c.Definition.Properties = asMap(c.Properties)
+	p, err := m.Planner.Plan(ctx, c.Definition)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer p.Close()
+	columns, err := c.columns(p.Columns)
+	if err != nil {
+		return nil, nil, err
+	}
+	var v *validated
+	if !c.Unvalidated {
+		if v, err = m.validate(ctx, p.Read()); err != nil {
+			return nil, nil, err
+		}
+	}
+	if exists {
+		return m.change(ctx, c, old, columns, durability, p.Read(), v)
+	}
+	return m.add(ctx, c, columns, durability, s, p.Read(), v)
+}
+
+// columns are those of the table: those that are listed, or those of the query.
+func (c *Create) columns(query []Column) ([]Column, error) {
+	seen := map[string]bool{}
+	for _, q := range query {
+		if q.Name == "" || seen[strings.ToLower(q.Name)] {
+			return nil, sqlerr.New(sqlerr.OptionInvalid, "two columns of the query are named '%s'", q.Name).WithHint("give each a name of its own: expression AS name")
+		}
+		seen[strings.ToLower(q.Name)] = true
+	}
+	if c.Columns == nil {
+		return query, c.checkNames(query)
+	}
+	listed := map[string]int{}
+	out := slices.Clone(c.Columns)
+	for i := range out {
+		if _, twice := listed[strings.ToLower(out[i].Name)]; twice {
+			return nil, sqlerr.New(sqlerr.OptionInvalid, "column '%s' is listed twice", out[i].Name)
+		}
+		listed[strings.ToLower(out[i].Name)] = i
+		out[i].Nullable = true
+	}
+	for _, q := range query {
+		i, ok := listed[strings.ToLower(q.Name)]
+		if !ok {
+			return nil, sqlerr.New(sqlerr.NoColumn, "the query gives a column '%s', which the list of columns lacks", q.Name).WithHint("the list must have every column of the query; more are NULL")
+		}
+		if out[i].Type != q.Type || !strings.EqualFold(out[i].SQL, q.SQL) {
+			return nil, sqlerr.New(sqlerr.OptionInvalid, "column '%s' is declared %s, and the query gives %s", q.Name, out[i].SQL, q.SQL).WithHint("cast it in the query, such as %s::bigint AS %s, or leave the type out of the list", q.Name, q.Name)
+		}
+		out[i].Name, out[i].Nullable = q.Name, q.Nullable // batches are matched by name
+	}
+	return out, c.checkNames(out)
+}
+
+// checkNames wants key and cluster columns to exist.
+func (c *Create) checkNames(columns []Column) error {
+	for _, list := range []struct {
+		clause string
+		names  []string
+	}{{"PRIMARY KEY", c.PrimaryKey}, {"PARTITIONED BY or CLUSTER BY", c.Cluster}} {
+		for _, n := range list.names {
+			if !slices.ContainsFunc(columns, func(x Column) bool { return strings.EqualFold(x.Name, n) }) {
+				return sqlerr.New(sqlerr.NoColumn, "%s names column '%s', which the table does not have", list.clause, n)
+			}
+		}
+	}
+	return nil
+}
+
+// validated is what Kafka says of a read.
+type validated struct {
+	moves []store.Move
+	ends  map[store.Partition]int64
+	// unread is the number of records that a start at the end leaves out, about.
+	unread int64
+}
+
+// validate reaches Kafka, finds the topics and fixes where the read begins.
+func (m *Manager) validate(ctx context.Context, read executor.Read) (*validated, error) {
+	cluster, err := m.Pool.Cluster(ctx, read.Cluster)
+	if err != nil {
+		return nil, err
+	}
+	sel := read.Spec.Select
+	if sel.Missing == kafka.MissingAwaited {
+		sel.Missing = kafka.MissingSkipped
+	}
+	snap, err := cluster.Snapshot(ctx, sel)
+	if err != nil {
+		return nil, err
+	}
+	v := &validated{ends: map[store.Partition]int64{}}
+	if v.moves, err = executor.Starts(ctx, snap, read); err != nil {
+		return nil, err
+	}
+	for _, t := range snap.Topics {
+		for i := range t.Partitions {
+			p := &t.Partitions[i]
+			v.ends[store.Partition{Topic: t.Name, Partition: p.Partition}] = p.End(read.Spec.Isolation)
+			v.unread += p.HighWatermark - p.LogStart
+		}
+	}
+	return v, m.readable(ctx, snap, read)
+}
+
+// readable fetches a record: what may be described need not be readable.
+func (m *Manager) readable(ctx context.Context, snap *kafka.Snapshot, read executor.Read) error {
+	src, err := snap.Plan(ctx, kafka.ReadSpec{Start: kafka.Bound{Kind: kafka.AtEarliest}, End: kafka.Bound{Kind: kafka.AtLatest}, Isolation: read.Spec.Isolation}, scan.Request{Limit: 1, Lanes: 1})
+	if err != nil {
+		return err
+	}
+	defer src.Close()
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	err = src.Run(ctx, func(int) (scan.Sink, error) { return firstRecord{}, nil })
+	if errors.Is(err, context.DeadlineExceeded) {
+		return nil // no committed record was found in time, and no error
+	}
+	return err
+}
+
+// add makes a table that is not there.
+func (m *Manager) add(ctx context.Context, c Create, columns []Column, durability store.Durability, _ executor.Settings, read executor.Read, v *validated) (*executor.Table, map[store.Partition]int64, error) {
+	id := strings.ToLower(c.Name.String()) + "#" + rand.Text()
+	spec := store.TableSpec{ID: store.TableID(id), Cluster: spelled(c.Cluster, columns), Durability: durability}
+	for _, x := range columns {
+		f := x.Field
+		f.Nullable = true // a column may be left out by a later definition
+		spec.Columns = append(spec.Columns, store.Column{Field: f})
+	}
+	bad := store.TableSpec{ID: errorsID(id), Owner: spec.ID, Durability: durability}
+	for _, f := range executor.ErrorColumns() {
+		bad.Columns = append(bad.Columns, store.Column{Field: f})
+	}
+	if err := m.Store.CreateTable(ctx, spec, bad); err != nil {
+		return nil, nil, fmt.Errorf("create table %s: %w", c.Name, err)
+	}
+	t := catalog.Table{Name: c.Name.Table, ID: id, Columns: DDL(columns), Streaming: &c.Definition}
+	err := m.begin(ctx, id, v)
+	if err == nil {
+		err = m.Catalog.Update(func(s *catalog.State) error {
+			db, ok := s.Databases[strings.ToLower(c.Name.Database)]
+			if !ok {
+				return sqlerr.New(sqlerr.NoDatabase, "database '%s' does not exist", c.Name.Database)
+			}
+			if _, taken := db.Tables[strings.ToLower(c.Name.Table)]; taken {
+				return sqlerr.New(sqlerr.TableExists, "table '%s' exists", c.Name)
+			}
+			s.PutTable(c.Name.Database, t)
+			return nil
+		})
+	}
+	if err != nil {
+		return nil, nil, errors.Join(err, m.dropRows(ctx, id))
+	}
+	if read.Latest {
+		c.warnLatest(v)
+	}
+	x := m.launch(c.Name, t)
+	if v == nil {
+		return x, nil, nil
+	}
+	return x, v.ends, nil
+}
+
+func (c *Create) warnLatest(v *validated) {
+	if v == nil {
+		c.Warn("the table starts at the end of its topics, as of its first read: use startingOffsets => 'earliest' to read what they hold")
+		return
+	}
+	c.Warn("the table starts at the end of its topics: %d existing records are not read; use startingOffsets => 'earliest' to read them", v.unread)
+}
+
+// begin commits the positions that a table starts at.
+func (m *Manager) begin(ctx context.Context, id string, v *validated) error {
+	if v == nil {
+		return nil
+	}
+	lease, err := m.Store.AcquireWriter(ctx, store.TableID(id), leaseOwner, time.Minute)
+	if err != nil {
+		return err
+	}
+	_, err = m.Store.Commit(ctx, &store.Commit{Table: store.TableID(id), Lease: lease, Moves: v.moves, Progress: executor.StartRecord()})
+	return errors.Join(err, m.Store.ReleaseWriter(ctx, lease))
+}
+
+// spelled gives names as the columns spell them.
+func spelled(names []string, columns []Column) []string {
+	var out []string
+	for _, n := range names {
+		for _, c := range columns {
+			if strings.EqualFold(c.Name, n) {
+				out = append(out, c.Name)
+			}
+		}
+	}
+	return out
+}
+
+// DDL is the columns of a table as CREATE TABLE has them.
+func DDL(columns []Column) string {
+	var b strings.Builder
+	for i, c := range columns {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		fmt.Fprintf(&b, "`%s` %s", strings.ReplaceAll(c.Name, "`", "``"), c.SQL)
+	}
+	return b.String()
+}

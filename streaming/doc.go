@@ -1,0 +1,46 @@
+// Package streaming is the life of streaming tables: from the statement that makes one to the one that drops it, over restarts.
+//
+//	CREATE STREAMING TABLE ──▶ Manager.Create   type the query (Planner), reach Kafka, fix the start; only then
+//	                               │            store.CreateTable → positions → catalog → executor
+//	                               ▼
+//	                          executor.Table    reads and commits until Drop or Close
+//
+// An error before the catalog is written leaves nothing behind. What a crash leaves in the store without an entry in the catalog is removed
+// at the next start. The catalog is the truth about which tables there are, the store about what they hold and how far they have read.
+//
+// Statements on one table run one after the other; reading tables never waits for them.
+package streaming
+
+import (
+	"context"
+
+	"millrace/internal/catalog"
+	"millrace/internal/column"
+	"millrace/streaming/executor"
+)
+
+// Planner turns the query of a definition into something that runs. The server supplies it: it knows SQL, users and functions.
+type Planner interface {
+	// Plan reads and types the query as its owner, without reaching Kafka. Its errors are the user's: a syntax, a name, a privilege, a construct that streaming
+	// tables do not have.
+	Plan(ctx context.Context, d catalog.Streaming) (*Planned, error)
+}
+
+// Planned is a query that can run.
+type Planned struct {
+	executor.Query
+	// Columns are those of the result.
+	Columns []Column
+}
+
+// Column is a column of a query or of a table.
+type Column struct {
+	column.Field
+	// SQL is the type as CREATE TABLE has it.
+	SQL string
+}
+
+// Name identifies a table.
+type Name struct{ Database, Table string }
+
+func (n Name) String() string { return n.Database + "." + n.Table }

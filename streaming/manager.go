@@ -1,0 +1,321 @@
+package streaming
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+
+	"millrace/internal/catalog"
+	"millrace/internal/kafka"
+	"millrace/internal/sqlerr"
+	"millrace/streaming/executor"
+	"millrace/streaming/store"
+)
+
+// Options are what a Manager needs.
+type Options struct {
+	Catalog *catalog.Catalog
+	Store   store.Store
+	Pool    *kafka.Pool
+	Planner Planner
+	Log     *slog.Logger
+	// MaxBatchBytes bounds the default of max_batch_bytes, 0 for no bound.
+	MaxBatchBytes int64
+}
+
+// Manager runs all streaming tables of a process. Its methods may be called from any goroutine.
+type Manager struct {
+	Options
+	pace executor.Pace
+
+	// changing is held by statements that make, change or drop a table.
+	changing sync.Mutex
+
+	mu     sync.RWMutex
+	tables map[string]*executor.Table // by key of the name
+	closed bool
+}
+
+// leaseOwner is who holds the leases of an embedded store: there is one process at a time.
+const leaseOwner = "millrace"
+
+// New makes a Manager without tables.
+func New(o Options) *Manager {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	return &Manager{Options: o, tables: map[string]*executor.Table{}}
+}
+
+func key(n Name) string { return strings.ToLower(n.Database) + "\x00" + strings.ToLower(n.Table) }
+
+// Start removes what the catalog does not know, and starts every table. A table that cannot run says so by its state.
+func (m *Manager) Start(ctx context.Context) error {
+	state := m.Catalog.State()
+	known := map[store.TableID]bool{}
+	for _, db := range state.Databases {
+		for _, t := range db.Tables {
+			known[store.TableID(t.ID)] = true
+		}
+	}
+	infos, err := m.Store.Tables(ctx)
+	if err != nil {
+		return err
+	}
+	for _, info := range infos {
+		if info.Owner == "" && !known[info.ID] {
+			m.Log.Info("removing rows of a table that is not in the catalog", "table", string(info.ID))
+			if err := m.Store.DropTable(ctx, info.ID); err != nil {
+				return err
+			}
+		}
+	}
+	for _, db := range state.Databases {
+		for _, t := range db.Tables {
+			if t.Streaming != nil {
+				m.launch(Name{db.Name, t.Name}, t)
+			}
+		}
+	}
+	return nil
+}
+
+// Close stops every table: commits under way are finished, anything else dropped.
+func (m *Manager) Close() {
+	m.mu.Lock()
+	m.closed = true
+	tables := m.tables
+	m.tables = map[string]*executor.Table{}
+	m.mu.Unlock()
+	var wg sync.WaitGroup
+	for _, t := range tables {
+		wg.Go(t.Stop)
+	}
+	wg.Wait()
+}
+
+// launch starts the executor of a table.
+func (m *Manager) launch(n Name, t catalog.Table) *executor.Table {
+	s, _, err := settings(asList(t.Streaming.Properties), m.MaxBatchBytes)
+	x := executor.New(executor.Config{
+		Name: n.String(), ID: store.TableID(t.ID), ErrorsID: errorsID(t.ID), Store: m.Store, Owner: leaseOwner, Pool: m.Pool, Settings: s, Paused: t.Streaming.Paused, Log: m.Log, Active: &m.pace,
+		Compile: func(ctx context.Context) (executor.Query, error) {
+			if err != nil {
+				return nil, err // a property that this version does not take
+			}
+			p, err := m.Planner.Plan(ctx, *t.Streaming)
+			if err != nil {
+				return nil, err
+			}
+			return p.Query, nil
+		},
+	})
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.closed {
+		return x
+	}
+	m.tables[key(n)] = x
+	x.Start()
+	return x
+}
+
+func errorsID(id string) store.TableID { return store.TableID(id + executor.ErrorsSuffix) }
+
+// Table gives the executor of a table.
+func (m *Manager) Table(n Name) (*executor.Table, bool) {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	t, ok := m.tables[key(n)]
+	return t, ok
+}
+
+// halt stops the executor of a table, if it has one.
+func (m *Manager) halt(n Name) {
+	m.mu.Lock()
+	t := m.tables[key(n)]
+	delete(m.tables, key(n))
+	m.mu.Unlock()
+	if t != nil {
+		t.Stop()
+	}
+}
+
+// find gives the definition and the executor of a streaming table.
+func (m *Manager) find(n Name) (catalog.Table, *executor.Table, error) {
+	t, ok := m.Catalog.Table(n.Database, n.Table)
+	if !ok {
+		return t, nil, sqlerr.New(sqlerr.NoTable, "table '%s' does not exist", n)
+	}
+	if t.Streaming == nil {
+		return t, nil, sqlerr.New(sqlerr.TableState, "table '%s' is not a streaming table", n)
+	}
+	x, ok := m.Table(n)
+	if !ok {
+		return t, nil, sqlerr.New(sqlerr.ServerGone, "the server is stopping")
+	}
+	return t, x, nil
+}
+
+// Drop drops a table of either sort: first from the catalog, so that it is gone even if the rest fails, then its rows.
+func (m *Manager) Drop(ctx context.Context, n Name) error {
+	m.changing.Lock()
+	defer m.changing.Unlock()
+	t, ok := m.Catalog.Table(n.Database, n.Table)
+	if !ok {
+		return sqlerr.New(sqlerr.NoTable, "table '%s' does not exist", n)
+	}
+	if err := m.Catalog.Update(func(s *catalog.State) error { s.DropTable(n.Database, n.Table); return nil }); err != nil {
+		return err
+	}
+	m.halt(n)
+	return m.dropRows(ctx, t.ID)
+}
+
+// DropAll drops the rows of the tables of a database that was dropped from the catalog.
+func (m *Manager) DropAll(ctx context.Context, db catalog.Database) error {
+	m.changing.Lock()
+	defer m.changing.Unlock()
+	var errs []error
+	for _, t := range db.Tables {
+		m.halt(Name{db.Name, t.Name})
+		errs = append(errs, m.dropRows(ctx, t.ID))
+	}
+	return errors.Join(errs...)
+}
+
+func (m *Manager) dropRows(ctx context.Context, id string) error {
+	err := m.Store.DropTable(context.WithoutCancel(ctx), store.TableID(id))
+	if errors.Is(err, store.ErrNoTable) {
+		return nil
+	}
+	return err
+}
+
+// Refresh reads what the topics hold now. With full the table is emptied first and read from its start. Without async it waits until that is there.
+func (m *Manager) Refresh(ctx context.Context, n Name, full, async bool) error {
+	x, target, err := m.refresh(ctx, n, full)
+	if err != nil || async {
+		return err
+	}
+	return x.Await(ctx, target)
+}
+
+func (m *Manager) refresh(ctx context.Context, n Name, full bool) (*executor.Table, map[store.Partition]int64, error) {
+	m.changing.Lock()
+	defer m.changing.Unlock()
+	t, x, err := m.find(n)
+	if err != nil {
+		return nil, nil, err
+	}
+	if t.Streaming.Paused {
+		return nil, nil, sqlerr.New(sqlerr.TableState, "streaming table '%s' is paused", n).WithHint("ALTER STREAMING TABLE … RESUME lets it read on")
+	}
+	p, err := m.Planner.Plan(ctx, *t.Streaming)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer p.Close()
+	v, err := m.validate(ctx, p.Read())
+	if err != nil {
+		return nil, nil, err
+	}
+	if full {
+		m.halt(n)
+		if err := m.Store.TruncateTable(ctx, store.TableID(t.ID)); err != nil {
+			m.launch(n, t)
+			return nil, nil, fmt.Errorf("empty table %s: %w", n, err)
+		}
+		err := m.begin(ctx, t.ID, v)
+		x = m.launch(n, t) // also after an error: the executor then fixes the start itself
+		if err != nil {
+			return nil, nil, err
+		}
+	}
+	x.Refresh()
+	return x, v.ends, nil
+}
+
+// Pause stops a table; it stays paused over restarts.
+func (m *Manager) Pause(ctx context.Context, n Name) error { return m.pause(ctx, n, true) }
+
+// Resume lets a table that is paused, or has failed, read on.
+func (m *Manager) Resume(ctx context.Context, n Name) error { return m.pause(ctx, n, false) }
+
+func (m *Manager) pause(ctx context.Context, n Name, on bool) error {
+	m.changing.Lock()
+	defer m.changing.Unlock()
+	t, x, err := m.find(n)
+	if err != nil {
+		return err
+	}
+	if t.Streaming.Paused != on {
+		if err := m.redefine(n, func(t *catalog.Table) { t.Streaming.Paused = on }); err != nil {
+			return err
+		}
+	}
+	if on {
+		return x.Pause(ctx)
+	}
+	x.Resume()
+	return nil
+}
+
+// redefine changes a copy of a table's definition in the catalog.
+func (m *Manager) redefine(n Name, change func(*catalog.Table)) error {
+	return m.Catalog.Update(func(s *catalog.State) error {
+		t, ok := s.Databases[strings.ToLower(n.Database)].Tables[strings.ToLower(n.Table)]
+		if !ok || t.Streaming == nil {
+			return sqlerr.New(sqlerr.NoTable, "table '%s' does not exist", n)
+		}
+		definition := *t.Streaming
+		t.Streaming = &definition
+		change(&t)
+		s.PutTable(n.Database, t)
+		return nil
+	})
+}
+
+// SetProperties changes properties; those that are not named stay.
+func (m *Manager) SetProperties(ctx context.Context, n Name, set []Property) error {
+	m.changing.Lock()
+	defer m.changing.Unlock()
+	t, x, err := m.find(n)
+	if err != nil {
+		return err
+	}
+	if _, _, err := settings(set, 0); err != nil { // names that the statement got wrong
+		return err
+	}
+	all := map[string]string{}
+	for name, value := range t.Streaming.Properties {
+		all[name] = value
+	}
+	for name, value := range asMap(set) {
+		all[name] = value
+	}
+	s, durability, err := settings(asList(all), m.MaxBatchBytes)
+	if err != nil {
+		return err
+	}
+	if err := m.setDurability(ctx, t.ID, durability); err != nil {
+		return err
+	}
+	if err := m.redefine(n, func(t *catalog.Table) { t.Streaming.Properties = all }); err != nil {
+		return err
+	}
+	x.Set(s)
+	return nil
+}
+
+func (m *Manager) setDurability(ctx context.Context, id string, d store.Durability) error {
+	schema, err := m.Store.Schema(ctx, store.TableID(id))
+	if err != nil || schema.Durability == d {
+		return err
+	}
+	_, err = m.Store.AlterTable(ctx, store.TableID(id), schema.Version, store.SetDurability{Durability: d})
+	return err
+}

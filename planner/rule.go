@@ -72,7 +72,7 @@ func grow(ctx *sql.Context, n sql.Node, at place) (sql.Node, transform.TreeIdent
 // describes reports whether n says what its child is or changes it: the engine then wants a child of a type that it knows.
 func describes(n sql.Node) bool {
 	switch n.(type) {
-	case *plan.ShowColumns, *plan.ShowCreateTable, *plan.ShowIndexes, *plan.InsertDestination, *plan.Truncate, *plan.DeleteFrom, *plan.Update, *plan.AnalyzeTable:
+	case *plan.ShowColumns, *plan.ShowCreateTable, *plan.ShowIndexes, *plan.InsertDestination, *plan.Truncate, *plan.AnalyzeTable:
 		return true
 	}
 	return false

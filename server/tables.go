@@ -148,6 +148,9 @@ func (d database) CreateTable(ctx *sql.Context, name string, schema sql.PrimaryK
 	if err != nil {
 		return errors.Join(err, d.p.rows.DropTable(context.WithoutCancel(ctx), spec.ID))
 	}
+	if len(schema.PkOrdinals) > 0 {
+		ctx.Warn(tableWarning, "the PRIMARY KEY of table '%s' is informational: rows with the same key are kept", name)
+	}
 	return nil
 }
 
@@ -189,11 +192,7 @@ func typeText(t sql.Type) string {
 
 // CreateIndexedTable implements sql.IndexedTableCreator. The key is not kept: nothing would enforce it, and a plan that believed in it could be wrong.
 func (d database) CreateIndexedTable(ctx *sql.Context, name string, schema sql.PrimaryKeySchema, _ sql.IndexDef, collation sql.CollationID, comment string) error {
-	if err := d.CreateTable(ctx, name, schema, collation, comment); err != nil {
-		return err
-	}
-	ctx.Warn(tableWarning, "the PRIMARY KEY of table '%s' is informational: rows with the same key are kept", name)
-	return nil
+	return d.CreateTable(ctx, name, schema, collation, comment)
 }
 
 // DropTable implements sql.TableDropper.

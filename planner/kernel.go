@@ -28,7 +28,7 @@ type kernel struct {
 	// column is the column of a stored table that the kernel passes on unchanged, when stored.
 	column int
 	stored bool
-	build func(in *inputs) (ops.Expr, error)
+	build  func(in *inputs) (ops.Expr, error)
 }
 
 // inputs is the layout of the batches of a scan: the fields asked for, in the order in which they were first needed.

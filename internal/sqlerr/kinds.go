@@ -54,7 +54,7 @@ var (
 
 	TableState = kind("STREAMING_TABLE_STATE", 31025, "HY000", User, false, "The streaming table is in a state in which this cannot be done; the message says which.")
 
-	NeedsFull  = kind("NEEDS_FULL_REFRESH", 31026, "HY000", User, false, "The change of a streaming table needs its rows to be made anew; the message says why.")
+	NeedsFull = kind("NEEDS_FULL_REFRESH", 31026, "HY000", User, false, "The change of a streaming table needs its rows to be made anew; the message says why.")
 
 	NoConnection     = kind("NO_CONNECTION", 31030, "HY000", User, false, "There is no connection, credential or secret of that name.")
 	ConnectionExists = kind("CONNECTION_EXISTS", 31031, "HY000", User, false, "A connection or credential of that name exists.")

@@ -10,6 +10,7 @@ import (
 const (
 	groupOperators = "Operators"
 	groupJSON      = "JSON"
+	groupFormats   = "Formats"
 	groupTime      = "Time"
 	groupBytes     = "Bytes and text"
 	groupKafka     = "Kafka"
@@ -50,6 +51,22 @@ var table = []Function{
 		Doc:     "The text of a JSON object, for options that take one. A NULL key, or the same key twice, is an error.",
 		Example: "map('client.id', 'report', 'fetch.min.bytes', 1)", Result: `{"client.id":"report","fetch.min.bytes":1}`,
 		least: 0, most: -1, build: buildMap,
+	},
+	{
+		Name: "from_protobuf", Group: groupFormats,
+		Args: "(bytes BINARY, message STRING, schema STRING or BINARY [, options STRING])", Returns: "JSON",
+		Doc: "Reads a Protobuf message. schema is the text of a .proto file, or as BINARY what protoc --include_imports --descriptor_set_out writes; message is a name in it. " +
+			"Bytes that are no such message are an error, or NULL with the options map('mode', 'PERMISSIVE'). Records of a schema registry are read by read_kafka with format => 'proto'.",
+		Example: `from_protobuf(x'080112026869', 'M', 'syntax = "proto3"; message M { int32 id = 1; string name = 2; }')`, Result: `{"id":1,"name":"hi"}`,
+		least: 3, most: 4, build: buildProtobuf(expr.Binary, expr.JSON, fromProtobuf),
+	},
+	{
+		Name: "to_protobuf", Group: groupFormats,
+		Args: "(value JSON, message STRING, schema STRING or BINARY [, options STRING])", Returns: "BINARY",
+		Doc: "The Protobuf message that a JSON object describes: the inverse of from_protobuf, with the same schema and options. 64-bit integers may be strings, bytes are base64, times are text. " +
+			"A field that the message does not have, or a value that does not fit, is an error that names it.",
+		Example: `hex(to_protobuf('{"id": 1, "name": "hi"}', 'M', 'syntax = "proto3"; message M { int32 id = 1; string name = 2; }'))`, Result: "080112026869",
+		least: 3, most: 4, build: buildProtobuf(expr.JSON, expr.Binary, toProtobuf),
 	},
 	{
 		Name: "to_timestamp", Group: groupTime,

@@ -86,7 +86,7 @@ func ParseDescriptorSet(data []byte) (*Files, error) {
 	}
 	set := &descriptorpb.FileDescriptorSet{}
 	if err := googleproto.Unmarshal(data, set); err != nil || len(set.File) == 0 {
-		return nil, sqlerr.New(sqlerr.OptionInvalid, "the file is not a Protobuf descriptor set").
+		return nil, sqlerr.New(sqlerr.OptionInvalid, "the bytes are not a Protobuf descriptor set").
 			WithHint("write one with protoc --include_imports --descriptor_set_out=FILE, or with buf build -o FILE")
 	}
 	names := make([]string, len(set.File))

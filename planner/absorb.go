@@ -36,7 +36,11 @@ func absorb(ctx *sql.Context, n sql.Node, at place) (sql.Node, bool) {
 		}
 	case *plan.Project:
 		if s, ok := growing(n.Child); ok {
-			return asNode(absorbProject(n, compiler{ctx: ctx, scan: s, scoped: at.scoped}, at.limited))
+			with := compiler{ctx: ctx, scan: s, scoped: at.scoped}
+			if c, ok := absorbProject(n, with, at.limited); ok {
+				return c, true
+			}
+			return hoistProject(n, with, at.limited)
 		}
 	case *plan.GroupBy:
 		if s, ok := growing(n.Child); ok {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"regexp"
 	"slices"
 	"sort"
 	"strings"
@@ -11,6 +12,7 @@ import (
 
 	budget "millrace/internal/memory"
 	"millrace/internal/spill"
+	"millrace/internal/sqlerr"
 )
 
 // TestGeneratedQueriesAgree compares pushdown with the engine on random queries over random records: 200, in CI 2,000. A query that fails
@@ -185,6 +187,9 @@ func (e *testEngine) differ(q query) string {
 	if wantErr != nil {
 		return "" // pushdown may never come to the record that fails
 	}
+	if sqlerr.HasKind(gotErr, sqlerr.ScanMemory) && sketched.MatchString(q.String()) {
+		return "" // the state of a single group must fit
+	}
 	if gotErr != nil {
 		return "pushed down: " + gotErr.Error()
 	}
@@ -231,6 +236,9 @@ func (e *testEngine) orderDiffers(q query) string {
 	}
 	return ""
 }
+
+// sketched are the aggregates whose state for a single group is more than a few bytes.
+var sketched = regexp.MustCompile("PERCENTILE_APPROX|APPROX_COUNT_DISTINCT|COLLECT_LIST")
 
 func randomQuery(rnd *rand.Rand) query {
 	pick := func(list ...string) string { return list[rnd.IntN(len(list))] }
@@ -349,7 +357,11 @@ func randomComputed(rnd *rand.Rand) string {
 	text := func() string {
 		return pick("{`value`:s}", "topic", "`key`", "{`key`::STRING}", "concat(topic, '-', {`value`:s})", "`offset`", "{`value`::STRING}")
 	}
-	switch rnd.IntN(18) {
+	switch rnd.IntN(20) {
+	case 19:
+		return pick("reverse(", "soundex(", "md5(", "ascii(", "quote(") + text() + ")"
+	case 18:
+		return fmt.Sprintf("(%s / %s)", value(), pick("4", "2.5", "1e0", "`offset`", value()))
 	case 17:
 		format := ""
 		for range 1 + rnd.IntN(4) {

@@ -171,3 +171,14 @@ func TestCreateTableThatFailsLeavesNoTable(t *testing.T) {
 		e.mustQuery("DROP TABLE made")
 	}
 }
+
+// An error of a cast once named its record only where the scan computed all of the projection.
+func TestCastsBelowWhatTheEngineComputesNameTheirRecord(t *testing.T) {
+	e := newTestEngine(t, generate(3, 60))
+	for _, q := range []string{"SELECT {{`value`:n}::BIGINT} / 3 FROM records()", "SELECT soundex({{`value`:n}::INT}) FROM records()", "SELECT 1 + soundex({{`value`:n}::INT}), topic FROM records() WHERE topic = 'a'"} {
+		_, err := e.query(q)
+		if err == nil || !strings.Contains(err.Error(), "partition") || !strings.Contains(err.Error(), "offset") {
+			t.Errorf("%s: %v", q, err)
+		}
+	}
+}

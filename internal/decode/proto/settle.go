@@ -195,6 +195,9 @@ func (d *decoder) convert(t *target, record []byte, s decode.Slot, scratch []byt
 		if from.Kind == column.Bytes && !utf8.Valid(text) {
 			return d.failed(t, scratch, decode.InvalidUTF8, "")
 		}
+		if e := t.reader.enum; e != nil && from.Kind == column.Int32 {
+			return made(e.append(scratch[:beg], int32(s.Int)), beg)
+		}
 		if from.Kind == column.Bool {
 			return made(strconv.AppendBool(scratch[:beg], s.Int != 0), beg)
 		}

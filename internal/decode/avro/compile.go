@@ -33,7 +33,8 @@ const (
 	opLongAs
 	opFloat
 	opDouble
-	opText
+	opNarrow // a double for a FLOAT
+	opText   // at most n bytes where n is not 0, else Settle looks closer
 	opBytes
 	opFixed // n bytes
 	// A lazy slot: where it begins and where it ends, with instructions that check it in between.
@@ -212,6 +213,17 @@ func (c *compiler) value(code []instruction, t target, r, w *node) []instruction
 	in := instruction{slot: t.slot, settler: c.settler(t, r, from)}
 	in.op, in.as = direct(from, t.to.Type.Kind)
 	in.n = from.size
+	switch width := int(t.to.Width); {
+	case width == 0:
+	case in.op == opFixed && in.n > width:
+		in.op = opBegin // too long: Settle says so
+	case in.op == opText || in.op == opBytes:
+		in.n = width
+	case in.op == opDouble:
+		in.op = opNarrow
+	case in.as == asFloat:
+		in.as = asFloat32
+	}
 	if in.op != opBegin {
 		return append(code, in)
 	}
@@ -247,6 +259,7 @@ const (
 	asIs conversion = iota
 	asInt32
 	asFloat
+	asFloat32
 	asDate
 	asDateOfDays // a Timestamp
 	asTime1000   // of milliseconds, microseconds, nanoseconds

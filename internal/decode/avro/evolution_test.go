@@ -70,6 +70,16 @@ func TestEvolution(t *testing.T) {
 		{"number to union", `{"name":"a","type":["null","string","long"]}`, `{"name":"a","type":"long"}`, `{"a":5}`, "5"},
 		{"text to union", `{"name":"a","type":["null","string","long"]}`, `{"name":"a","type":"string"}`, `{"a":"5"}`, `"5"`},
 		{"uuid of bytes to uuid of text", `{"name":"a","type":{"type":"string","logicalType":"uuid"}}`, `{"name":"a","type":{"type":"fixed","name":"U","size":16,"logicalType":"uuid"}}`, `{"a":"aaaaaaaaaaaaaaaa"}`, "61616161-6161-6161-6161-616161616161"},
+		{"double to float", `{"name":"a","type":"float"}`, `{"name":"a","type":"double"}`, `{"a":0.1}`, "3fb99999a0000000"},
+		{"double to float, too large", `{"name":"a","type":"float"}`, `{"name":"a","type":"double"}`, `{"a":1e300}`, fieldError},
+		{"int to float", `{"name":"a","type":"float"}`, `{"name":"a","type":"int"}`, `{"a":16777217}`, "4170000000000000"},
+		{"text to float", `{"name":"a","type":"float"}`, `{"name":"a","type":"string"}`, `{"a":"0.1"}`, "3fb99999a0000000"},
+		{"fixed to a longer fixed", `{"name":"a","type":{"type":"fixed","name":"F","size":3}}`, `{"name":"a","type":{"type":"fixed","name":"F","size":2}}`, `{"a":"ab"}`, "[97 98]"},
+		{"fixed to a shorter fixed", `{"name":"a","type":{"type":"fixed","name":"F","size":1}}`, `{"name":"a","type":{"type":"fixed","name":"F","size":2}}`, `{"a":"ab"}`, fieldError},
+		{"bytes to a fixed, too long", `{"name":"a","type":{"type":"fixed","name":"F","size":1}}`, `{"name":"a","type":"bytes"}`, `{"a":"ab"}`, fieldError},
+		{"an enum's new symbol that is too long", `{"name":"a","type":{"type":"enum","name":"E","symbols":["A"]}}`, `{"name":"a","type":{"type":"enum","name":"E","symbols":["A","LONGER"]}}`, `{"a":"LONGER"}`, fieldError},
+		{"text to uuid, too long", `{"name":"a","type":{"type":"string","logicalType":"uuid"}}`, `{"name":"a","type":"string"}`, `{"a":"6ba7b810-9dad-11d1-80b4-00c04fd430c8!"}`, fieldError},
+		{"text to uuid, more bytes than characters", `{"name":"a","type":{"type":"string","logicalType":"uuid"}}`, `{"name":"a","type":"string"}`, `{"a":"žžžžžžžžžžžžžžžžžžžžžžžžžžžžžžžžžžžž"}`, "žžžžžžžžžžžžžžžžžžžžžžžžžžžžžžžžžžžž"},
 		{"int to boolean", `{"name":"a","type":"boolean"}`, `{"name":"a","type":"int"}`, `{"a":1}`, "true"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -153,6 +163,27 @@ func TestSingleObjectEncoding(t *testing.T) {
 		got, err := row(t, p, s.Fields(), []int{0}, r)
 		if err != nil || got[0] != "tea" {
 			t.Errorf("%x: %v %v", r, got, err)
+		}
+	}
+}
+
+func TestWholeRecordsAsJSON(t *testing.T) {
+	text := `{"type":"record","name":"R","fields":[{"name":"a","type":["null","string"]},{"name":"b","type":{"type":"long","logicalType":"timestamp-millis"}}]}`
+	s, err := Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := s.NewRecordJSON()
+	for range 2 {
+		got, err := w.Append([]byte("> "), encodeJSON(t, text, `{"a":{"string":"tea"},"b":1}`))
+		if string(got) != `> {"a":"tea","b":"1970-01-01T00:00:00.001Z"}` || err != nil {
+			t.Errorf("%s, %v", got, err)
+		}
+		for bad, reason := range map[string]decode.Reason{"": decode.Empty, "\x02": decode.Truncated, "\x02\x02\xff\x00": decode.InvalidUTF8, "\x00\x00\x00": decode.TrailingBytes} {
+			var e *decode.Error
+			if got, err := w.Append([]byte("> "), []byte(bad)); string(got) != "> " || !errors.As(err, &e) || e.Reason != reason {
+				t.Errorf("%x: %s, %v", bad, got, err)
+			}
 		}
 	}
 }

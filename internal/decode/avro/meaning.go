@@ -154,6 +154,12 @@ func columnType(n *node) column.Type {
 	}
 }
 
+// The longest BINARY and VARBINARY of SQL.
+const (
+	maxBinary    = 255
+	maxVarbinary = 65535
+)
+
 // narrow notes in the column of n what its values keep to beyond its kind.
 func narrow(c *column.Field, n *node) {
 	if n = n.only(); n == nil {
@@ -165,8 +171,8 @@ func narrow(c *column.Field, n *node) {
 	case n.as != plain:
 	case n.wire == float32s:
 		c.Width = 32
-	case n.wire == fixed:
-		c.Width, c.Fixed = uint32(n.size), true
+	case n.wire == fixed && n.size <= maxVarbinary:
+		c.Width, c.Fixed = uint32(n.size), n.size <= maxBinary
 	case n.wire == enum:
 		for _, symbol := range n.symbols {
 			c.Width = max(c.Width, uint32(utf8.RuneCountInString(symbol)))

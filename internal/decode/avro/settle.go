@@ -81,6 +81,10 @@ func (d *decoder) Settle(record []byte, _ int, s decode.Slot, scratch []byte) (d
 	case settleEnum:
 		v, _ := d.long(value, p)
 		scratch = append(scratch, st.symbols[v]...)
+		if st.tooLong(scratch[beg:]) {
+			d.err = decode.Error{Reason: decode.OutOfRange, Offset: p, Detail: convert.Quote(scratch[beg:]) + " for " + convert.TypeName(st.column)}
+			return s, scratch, d.fieldError(st)
+		}
 	case settleJSON:
 		j := jsonWriter{d: d, b: value, out: scratch}
 		if p = j.value(p, st.from); p < 0 {
@@ -147,14 +151,12 @@ func (d *decoder) settleText(st *settler, b []byte, s decode.Slot, scratch []byt
 	case column.Int64:
 		wanted.Int, fault = convert.Int64(value)
 	case column.Float64:
-		var v float64
-		if v, fault = convert.Float64(value); fault == convert.OK {
-			wanted = floatSlot(v)
-		}
+		wanted.Kind = decode.Float
+		wanted.Int, fault = convert.Float(value, &st.column)
 	case column.Date:
 		wanted.Int, fault = convert.Date(value)
 	case column.Time:
-		wanted.Int, fault = timeOfDay(value)
+		wanted.Int, fault = convert.TimeOfDay(value)
 	case column.Timestamp:
 		wanted.Int, _, fault = convert.Timestamp(value)
 	case column.Decimal:
@@ -164,6 +166,10 @@ func (d *decoder) settleText(st *settler, b []byte, s decode.Slot, scratch []byt
 	default: // text and bytes
 		if to.Kind == column.Text && !utf8.Valid(value) {
 			d.err = decode.Error{Reason: decode.InvalidUTF8, Offset: int(s.Beg)}
+			return s, scratch, d.fieldError(st)
+		}
+		if st.tooLong(value) {
+			d.err = decode.Error{Reason: decode.OutOfRange, Offset: int(s.Beg), Detail: convert.Quote(value) + " for " + convert.TypeName(st.column)}
 			return s, scratch, d.fieldError(st)
 		}
 		return decode.Slot{Kind: decode.Made, Beg: uint32(beg), End: uint32(len(scratch))}, scratch, nil
@@ -190,8 +196,8 @@ func (st *settler) outOfRange() bool {
 	}
 }
 
-// timeOfDay reads hh:mm:ss[.f].
-func timeOfDay(b []byte) (int64, convert.Fault) {
-	text := make([]byte, 0, 64)
-	return convert.WallClock(append(append(text, "1970-01-01 "...), b...))
+// tooLong reports whether a text has more characters than the column, or bytes more bytes.
+func (st *settler) tooLong(value []byte) bool {
+	width := int(st.column.Width)
+	return width > 0 && len(value) > width && (st.column.Type.Kind != column.Text || utf8.RuneCount(value) > width)
 }

@@ -157,11 +157,17 @@ func (d *decoder) run(b []byte, p int, code []instruction) int {
 			}
 			d.float(in, p, p+8, math.Float64frombits(binary.LittleEndian.Uint64(b[p:])))
 			p += 8
+		case opNarrow:
+			if len(b)-p < 8 {
+				return d.fail(decode.Truncated, len(b), "")
+			}
+			d.float(in, p, p+8, float64(float32(math.Float64frombits(binary.LittleEndian.Uint64(b[p:])))))
+			p += 8
 		case opText, opBytes:
 			start := p
 			var n int
 			if n, p = d.length(b, p); p >= 0 {
-				if v := b[p : p+n]; in.op == opText && !utf8.Valid(v) {
+				if v := b[p : p+n]; in.n > 0 && n > in.n || in.op == opText && !utf8.Valid(v) {
 					d.lazy(in, start, p+n)
 				} else {
 					s := &d.slots[in.slot]
@@ -214,6 +220,9 @@ func (as conversion) fill(s *decode.Slot, v int64) bool {
 		ok = v == int64(int32(v))
 	case asFloat:
 		*s = floatSlot(float64(v))
+		return true
+	case asFloat32:
+		*s = floatSlot(float64(float32(v)))
 		return true
 	case asDate:
 		ok = convert.InDateRange(v)

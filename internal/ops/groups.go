@@ -50,6 +50,8 @@ func (t *groupTable) grow() {
 	}
 }
 
+// bytes is about what t takes. When an array grows, the old one and the new one, twice as large, are there for a moment, and the old one until it is
+// collected; so half is added.
 func (t *groupTable) bytes() int64 {
 	n := 0
 	if t.keys != nil {
@@ -58,7 +60,7 @@ func (t *groupTable) bytes() int64 {
 	for _, a := range t.accs {
 		n += a.bytes()
 	}
-	return int64(n)
+	return int64(n + n/2)
 }
 
 // merge takes the groups of from, which is then of no more use.

@@ -27,10 +27,10 @@ type infoTable struct {
 
 // newInfoSchema wraps the engine's information_schema.
 func newInfoSchema(e *engine, of sql.Database) *infoSchema {
-	return &infoSchema{Database: of, tables: map[string]infoTable{
-		"kafka_scans":                           {scansSchema, e.scanRows},
-		information_schema.ProcessListTableName: {processesSchema, e.processRows},
-	}, views: viewColumns{e.catalog}}
+	tables := streamingInfo(e)
+	tables["kafka_scans"] = infoTable{scansSchema, e.scanRows}
+	tables[information_schema.ProcessListTableName] = infoTable{processesSchema, e.processRows}
+	return &infoSchema{Database: of, tables: tables, views: viewColumns{e.catalog}}
 }
 
 // GetTableInsensitive implements sql.Database. A table is made for each statement: the engine writes into it.

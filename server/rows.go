@@ -18,7 +18,9 @@ const (
 	cacheShare = 8
 	tableShare = 64
 	batchShare = 16
-	mostCache  = 256 << 20
+	// insertShare is for the rows of one INSERT, which are committed together.
+	insertShare = 4
+	mostCache   = 256 << 20
 )
 
 // openStore opens the store of all tables: below the data directory, or in memory when there is none.

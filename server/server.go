@@ -94,6 +94,8 @@ func New(cfg Config) (_ *Server, err error) {
 		Catalog: s.catalog, Store: s.rows, Pool: s.pool, Planner: streamPlanner{s.engine}, Log: cfg.Log, MaxBatchBytes: max(cfg.memory/batchShare, 1<<20),
 	})
 	s.engine.streaming = s.tables
+	s.engine.provider.insertBytes = int(max(cfg.memory/insertShare, 1<<20))
+	s.metrics.registry.MustRegister(streamingMetrics{s.tables, s.eachStreaming})
 	return s, s.tables.Start(context.Background())
 }
 

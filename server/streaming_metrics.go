@@ -1,0 +1,82 @@
+package server
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"millrace/internal/catalog"
+	"millrace/streaming"
+	"millrace/streaming/executor"
+)
+
+// streamingMetrics shows every streaming table to Prometheus, as it is when somebody asks.
+type streamingMetrics struct {
+	tables *streaming.Manager
+	names  func(do func(streaming.Name, catalog.Table))
+}
+
+var streamingLabels = []string{"database", "table"}
+
+func streamingDesc(name, help string, more ...string) *prometheus.Desc {
+	return prometheus.NewDesc("millrace_streaming_table_"+name, help, append(append([]string{}, streamingLabels...), more...), nil)
+}
+
+var (
+	descState   = streamingDesc("state", "1 for the state that the table is in.", "state")
+	descLag     = streamingDesc("lag_offsets", "Offsets that are not read yet.")
+	descRows    = streamingDesc("rows_total", "Rows committed since the process started.")
+	descRecords = streamingDesc("records_total", "Records read since the process started.")
+	descBytes   = streamingDesc("bytes_total", "Bytes read since the process started.")
+	descBatches = streamingDesc("batches_total", "Commits since the process started.")
+	descBad     = streamingDesc("bad_records_total", "Records on which the query failed since the process started.")
+	descCommit  = streamingDesc("last_commit_timestamp_seconds", "When something was committed last, 0 for never.")
+)
+
+// Describe implements prometheus.Collector.
+func (m streamingMetrics) Describe(to chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{descState, descLag, descRows, descRecords, descBytes, descBatches, descBad, descCommit} {
+		to <- d
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (m streamingMetrics) Collect(to chan<- prometheus.Metric) {
+	m.names(func(n streaming.Name, _ catalog.Table) {
+		t, ok := m.tables.Table(n)
+		if !ok {
+			return
+		}
+		s := t.Status()
+		add := func(d *prometheus.Desc, kind prometheus.ValueType, value float64, more ...string) {
+			to <- prometheus.MustNewConstMetric(d, kind, value, append([]string{n.Database, n.Table}, more...)...)
+		}
+		for _, state := range []executor.State{executor.Starting, executor.Running, executor.Stalled, executor.Paused, executor.Failed} {
+			value := 0.0
+			if s.State == state {
+				value = 1
+			}
+			add(descState, prometheus.GaugeValue, value, string(state))
+		}
+		commit := 0.0
+		if !s.LastCommit.IsZero() {
+			commit = float64(s.LastCommit.UnixMilli()) / 1000
+		}
+		add(descLag, prometheus.GaugeValue, float64(lagOf(s)))
+		add(descRows, prometheus.CounterValue, float64(s.Rows))
+		add(descRecords, prometheus.CounterValue, float64(s.Records))
+		add(descBytes, prometheus.CounterValue, float64(s.Bytes))
+		add(descBatches, prometheus.CounterValue, float64(s.Batches))
+		add(descBad, prometheus.CounterValue, float64(s.BadRecords))
+		add(descCommit, prometheus.GaugeValue, commit)
+	})
+}
+
+// eachStreaming calls do for every streaming table of the catalog.
+func (s *Server) eachStreaming(do func(streaming.Name, catalog.Table)) {
+	for _, db := range s.catalog.State().Databases {
+		for _, t := range db.Tables {
+			if t.Streaming != nil {
+				do(streaming.Name{Database: db.Name, Table: t.Name}, t)
+			}
+		}
+	}
+}

@@ -1,0 +1,259 @@
+//go:build unix
+
+package crash
+
+import (
+	"bufio"
+	"context"
+	"database/sql"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"os/signal"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	_ "github.com/go-sql-driver/mysql"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"millrace/internal/failpoint"
+	"millrace/internal/testkit"
+	"millrace/server"
+)
+
+// The environment by which the test binary knows that it is the child: the data directory, and where to die: a point and how often it may be passed.
+const (
+	envData  = "CRASH_DATA"
+	envPoint = "CRASH_POINT"
+)
+
+var kills = flag.Int("kills", 0, "how often to kill, 0 for 20, or 200 in CI")
+
+func TestMain(m *testing.M) {
+	if dir := os.Getenv(envData); dir != "" {
+		if err := serve(dir, os.Getenv(envPoint)); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+// serve is the child.
+func serve(dir, point string) error {
+	if name, count, ok := strings.Cut(point, "/"); ok {
+		n, err := strconv.Atoi(count)
+		if err != nil {
+			return err
+		}
+		var left atomic.Int64
+		left.Store(int64(n))
+		failpoint.Set(func(hit string) {
+			if hit == name && left.Add(-1) < 0 {
+				_ = syscall.Kill(os.Getpid(), syscall.SIGKILL) // nothing comes after it
+				select {}
+			}
+		})
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer stop()
+	s, err := server.New(server.Config{
+		Listen: "127.0.0.1:0", DataDir: dir, DrainTimeout: 5 * time.Second, MemoryLimit: "512MiB", Log: slog.New(slog.NewTextHandler(os.Stderr, nil)),
+		Announce: func(name, address string) { fmt.Println(name, address) },
+	})
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	return s.Run(ctx)
+}
+
+// child is a running server.
+type child struct {
+	cmd  *exec.Cmd
+	log  *strings.Builder
+	addr string
+	done chan struct{}
+}
+
+// launch starts a server that dies at a point, or lives. ok is false when it died before it was ready.
+func launch(t *testing.T, dir, point string) (*child, bool) {
+	t.Helper()
+	c := &child{cmd: exec.Command(os.Args[0]), log: new(strings.Builder), done: make(chan struct{})}
+	c.cmd.Env = append(os.Environ(), envData+"="+dir, envPoint+"="+point)
+	out, err := c.cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.cmd.Stderr = c.log
+	if err := c.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ready := make(chan string, 1)
+	var reading sync.WaitGroup
+	reading.Go(func() {
+		defer close(ready)
+		lines := bufio.NewScanner(out)
+		for lines.Scan() {
+			if addr, ok := strings.CutPrefix(lines.Text(), "mysql "); ok {
+				ready <- addr
+			}
+		}
+		_, _ = io.Copy(io.Discard, out) // until it is dead
+	})
+	go func() {
+		defer close(c.done)
+		reading.Wait()
+		_ = c.cmd.Wait() // it is killed
+	}()
+	addr, ok := <-ready
+	c.addr = addr
+	return c, ok
+}
+
+func (c *child) kill() {
+	_ = c.cmd.Process.Kill() // it may be dead
+	<-c.done
+}
+
+func (c *child) open(t *testing.T) *sql.DB {
+	t.Helper()
+	db, err := sql.Open("mysql", "root@tcp("+c.addr+")/main")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	return db
+}
+
+// producer writes records with ascending ids until it is stopped.
+type producer struct {
+	stop chan struct{}
+	done sync.WaitGroup
+	sent atomic.Int64
+}
+
+const partitions = 3
+
+func produce(t *testing.T, b *testkit.Broker) *producer {
+	p := &producer{stop: make(chan struct{})}
+	cl := b.Client(t)
+	p.done.Go(func() {
+		for {
+			select {
+			case <-p.stop:
+				return
+			default:
+			}
+			var records []*kgo.Record
+			for range 1 + rand.IntN(200) {
+				id := p.sent.Load() + int64(len(records))
+				records = append(records, &kgo.Record{Topic: "t", Partition: int32(rand.IntN(partitions)), Value: fmt.Appendf(nil, `{"id":%d,"text":"%d"}`, id, id*id)})
+			}
+			if err := cl.ProduceSync(context.Background(), records...).FirstErr(); err != nil {
+				t.Errorf("produce: %v", err)
+				return
+			}
+			p.sent.Add(int64(len(records)))
+			time.Sleep(time.Millisecond) // the rate of a busy topic, not the broker's limit
+		}
+	})
+	return p
+}
+
+// points are where a server may die on purpose.
+var points = []string{"executor.gathered", "executor.computed", "commit.before", "commit.after", "store.commit.encoded", "store.commit.checked", "store.commit.applied"}
+
+func TestEveryRecordIsThereOnceWhateverIsKilled(t *testing.T) {
+	n := *kills
+	if n == 0 {
+		n = 20
+		if os.Getenv("CI") != "" {
+			n = 200
+		}
+	}
+	b := testkit.StartBroker(t)
+	b.Topic(t, "t", partitions, nil)
+	dir := t.TempDir()
+	p := produce(t, b)
+	stop := sync.OnceFunc(func() { close(p.stop); p.done.Wait() })
+	defer stop()
+
+	c, ok := launch(t, dir, "")
+	if !ok {
+		t.Fatalf("the server does not start: %s", c.log)
+	}
+	if _, err := c.open(t).Exec(fmt.Sprintf(`CREATE STREAMING TABLE t AS SELECT value:id::bigint AS id, value:text AS text FROM STREAM read_kafka(
+		bootstrapServers => '%s', subscribe => 't', startingOffsets => 'earliest')`, b.Addrs[0])); err != nil {
+		t.Fatal(err)
+	}
+	c.kill()
+	died := map[string]int{}
+	for i := range n {
+		point := ""
+		if i%2 == 0 {
+			point = fmt.Sprintf("%s/%d", points[i/2%len(points)], rand.IntN(4))
+		}
+		c, ok := launch(t, dir, point)
+		if ok {
+			select {
+			case <-c.done:
+			case <-time.After(time.Duration(rand.IntN(300)) * time.Millisecond):
+			}
+		}
+		select {
+		case <-c.done:
+			died[strings.Split(point, "/")[0]]++
+			if point == "" {
+				t.Fatalf("the server ended by itself: %s", c.log)
+			}
+		default:
+		}
+		c.kill()
+	}
+	stop()
+	t.Logf("%d kills; died at %v; %d records", n, died, p.sent.Load())
+	check(t, dir, p.sent.Load())
+}
+
+// check wants a last server to have every record once, and positions that are the ends.
+func check(t *testing.T, dir string, sent int64) {
+	t.Helper()
+	c, ok := launch(t, dir, "")
+	defer c.kill()
+	if !ok {
+		t.Fatalf("the server does not start: %s", c.log)
+	}
+	db := c.open(t)
+	deadline := time.Now().Add(time.Minute)
+	var rows, distinct, wrong, next int64
+	for {
+		err := db.QueryRow("SELECT count(*) FROM t").Scan(&rows)
+		if err == nil && rows >= sent {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%d of %d rows, %v\n%s", rows, sent, err, c.log)
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	if err := db.QueryRow("SELECT count(*), count(DISTINCT id), count(CASE WHEN text <> concat(id * id, '') THEN 1 END) FROM t WHERE id >= 0 AND id < ?", sent).Scan(&rows, &distinct, &wrong); err != nil {
+		t.Fatal(err)
+	}
+	if rows != sent || distinct != sent || wrong != 0 {
+		t.Errorf("%d rows with %d ids, %d of them wrong, of %d records", rows, distinct, wrong, sent)
+	}
+	if err := db.QueryRow("SELECT sum(next_offset) FROM information_schema.streaming_table_partitions").Scan(&next); err != nil || next != sent {
+		t.Errorf("positions add up to %d, %v", next, err)
+	}
+}

@@ -31,8 +31,8 @@ type Durability uint8
 const (
 	// Sync: the commit survives a power cut.
 	Sync Durability = iota
-	// Async: the commit survives the end of the process. A power cut may undo the last second of commits, each as a whole and in reverse order, so rows and
-	// positions still agree: legal as long as what was read can be read again.
+	// Async: a crash may undo the last second of commits, each as a whole and in reverse order, so rows and positions still agree: legal as long as what was
+	// read can be read again.
 	Async
 )
 

@@ -29,7 +29,7 @@ import (
 	"millrace/streaming/store"
 )
 
-// formatVersion is the version of the layout on disk that this code writes. Raise it with a step in migrate.
+// formatVersion is the version of the layout on disk that this code writes. Who raises it keeps reading the former ones: TestOlderFormatsAreRead has a store of each.
 const formatVersion = 1
 
 // pebbleFormat is the version of Pebble's own files. It only ever goes up, and an older Millrace cannot open what it was raised in: raise it on purpose.

@@ -60,6 +60,7 @@ func Run(t *testing.T, b Backend) {
 		{"operators run on stored rows", testOperators},
 		{"the first rows of an order are all there", testTop},
 		{"statistics", testStats},
+		{"everything at once", testEverythingAtOnce},
 		{"a closed store says so", testClosed},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.test(t, b) })

@@ -118,32 +118,42 @@ func (s *mysqlServer) exec(ctx context.Context, statements ...string) error {
 	return nil
 }
 
-// drained is what a query gave: how many rows, how many bytes of text, and, when asked for, a sum over the rows that does not depend on their order.
-type drained struct {
+// take takes all rows of a query off the server as fast as a client can and tells what that cost the server's process.
+func (s *mysqlServer) take(ctx context.Context, query string) (u usage, rows int64, err error) {
+	c, err := dialRaw(ctx, s.dsn)
+	if err != nil {
+		return u, 0, fmt.Errorf("%s: %w", s.name, err)
+	}
+	defer func() { err = errors.Join(err, c.close()) }()
+	s.resetPeak()
+	cpu, start := s.cpu(), time.Now()
+	if rows, err = c.drain(query); err != nil {
+		return u, rows, fmt.Errorf("%s: %w", s.name, err)
+	}
+	return usage{Wall: time.Since(start).Seconds(), CPU: s.cpu() - cpu, RSS: s.peak()}, rows, nil
+}
+
+// answer is what a query gave: how many rows, how many bytes of text, and a sum over the rows that does not depend on their order.
+type answer struct {
 	rows, bytes int64
 	sum         uint64
 }
 
-// drain takes all rows of a query off the server and tells what that cost the server's process.
-func (s *mysqlServer) drain(ctx context.Context, query string, check bool) (u usage, d drained, err error) {
+// answer reads all rows of a query by a driver.
+func (s *mysqlServer) answer(ctx context.Context, query string) (d answer, err error) {
 	db, err := sql.Open("mysql", s.dsn)
 	if err != nil {
-		return u, d, err
+		return d, err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	if err := db.PingContext(ctx); err != nil {
-		return u, d, err
-	}
-	s.resetPeak()
-	cpu, start := s.cpu(), time.Now()
 	rows, err := db.QueryContext(ctx, query)
 	if err != nil {
-		return u, d, fmt.Errorf("%s: %w", s.name, err)
+		return d, fmt.Errorf("%s: %w", s.name, err)
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	cols, err := rows.Columns()
 	if err != nil {
-		return u, d, err
+		return d, err
 	}
 	cells, ptrs := make([]sql.RawBytes, len(cols)), make([]any, len(cols))
 	for i := range cells {
@@ -152,25 +162,19 @@ func (s *mysqlServer) drain(ctx context.Context, query string, check bool) (u us
 	h := fnv.New64a()
 	for rows.Next() {
 		if err := rows.Scan(ptrs...); err != nil {
-			return u, d, err
+			return d, err
 		}
 		d.rows++
-		if check {
-			h.Reset()
-		}
+		h.Reset()
 		for _, c := range cells {
 			d.bytes += int64(len(c))
-			if check {
-				_, _ = h.Write(c)
-				_, _ = h.Write([]byte{0xff, byte(len(c))})
-			}
+			_, _ = h.Write(c)
+			_, _ = h.Write([]byte{0xff, byte(len(c))})
 		}
-		if check {
-			d.sum += h.Sum64()
-		}
+		d.sum += h.Sum64()
 	}
 	if err := rows.Err(); err != nil {
-		return u, d, fmt.Errorf("%s: %w", s.name, err)
+		return d, fmt.Errorf("%s: %w", s.name, err)
 	}
-	return usage{Wall: time.Since(start).Seconds(), CPU: s.cpu() - cpu, RSS: s.peak()}, d, nil
+	return d, nil
 }

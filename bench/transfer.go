@@ -65,11 +65,11 @@ func measureTransfer(ctx context.Context, c *config, r *report) error {
 
 // compareTransfer lets baseline and server take turns after it has seen that both send the same rows.
 func compareTransfer(ctx context.Context, c *config, m *measurement, base *mysqlServer, baseQuery string, own *mysqlServer, query string) error {
-	_, want, err := base.drain(ctx, baseQuery, true)
+	want, err := base.answer(ctx, baseQuery)
 	if err != nil {
 		return fmt.Errorf("P14: %w", err)
 	}
-	_, got, err := own.drain(ctx, query, true)
+	got, err := own.answer(ctx, query)
 	if err != nil {
 		return fmt.Errorf("P14: %w", err)
 	}
@@ -77,13 +77,13 @@ func compareTransfer(ctx context.Context, c *config, m *measurement, base *mysql
 		return fmt.Errorf("P14: %s sends %+v, Millrace %+v, of %d records", base.name, want, got, m.Records)
 	}
 	for range c.pairs {
-		b, _, err := base.drain(ctx, baseQuery, false)
+		b, err := takeAll(ctx, base, baseQuery, m.Records)
 		if err != nil {
-			return fmt.Errorf("P14: %w", err)
+			return err
 		}
-		o, _, err := own.drain(ctx, query, false)
+		o, err := takeAll(ctx, own, query, m.Records)
 		if err != nil {
-			return fmt.Errorf("P14: %w", err)
+			return err
 		}
 		m.add(b, o)
 	}
@@ -92,6 +92,17 @@ func compareTransfer(ctx context.Context, c *config, m *measurement, base *mysql
 	}
 	m.Note = fmt.Sprintf("%.2f / %.2f µs CPU a row", perRow(m.Base), perRow(m.Own))
 	return nil
+}
+
+func takeAll(ctx context.Context, s *mysqlServer, query string, records int) (usage, error) {
+	u, rows, err := s.take(ctx, query)
+	if err == nil && rows != int64(records) {
+		err = fmt.Errorf("%s sends %d rows of %d", s.name, rows, records)
+	}
+	if err != nil {
+		return u, fmt.Errorf("P14: %w", err)
+	}
+	return u, nil
 }
 
 func transferMariaDB(ctx context.Context, c *config, r *report, own *server, broker, topic string, n int, query string) error {
@@ -116,13 +127,13 @@ func transferMariaDB(ctx context.Context, c *config, r *report, own *server, bro
 func transferFlat(ctx context.Context, c *config, r *report, own *server, n int, tenth, all string) error {
 	m := measurement{ID: "P14", Title: "memory", Variant: fmt.Sprintf("%d rows", n), Against: "a tenth of the rows", Records: n, MaxRSSRatio: 1.25}
 	for range c.pairs {
-		small, _, err := own.asMySQL().drain(ctx, tenth, false)
+		small, err := takeAll(ctx, own.asMySQL(), tenth, n/10)
 		if err != nil {
-			return fmt.Errorf("P14: %w", err)
+			return err
 		}
-		large, _, err := own.asMySQL().drain(ctx, all, false)
+		large, err := takeAll(ctx, own.asMySQL(), all, n)
 		if err != nil {
-			return fmt.Errorf("P14: %w", err)
+			return err
 		}
 		m.add(small, large)
 	}

@@ -31,6 +31,7 @@ type batchColumn struct {
 	encoding encoding
 	scale    int
 	vector   *column.Vector
+	second   secondText
 }
 
 // bind matches the vectors of a batch with the column definitions.
@@ -134,7 +135,7 @@ func appendTextRow(b []byte, plan []batchColumn, i int) []byte {
 		case encodeView:
 			b = Text(b, v.Data[v.Beg[i]:v.End[i]])
 		case encodeTimestamp:
-			b = DatetimeText(b, v.Int[i], p.scale)
+			b = p.second.append(b, v.Int[i], p.scale)
 		case encodeFloat:
 			b = Float(b, v.Float[i], 64)
 		case encodeFloat32:

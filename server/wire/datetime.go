@@ -44,8 +44,11 @@ func floorDiv(a, b int64) int64 {
 
 // fraction appends scale digits of micros after a point.
 func fraction(b []byte, micros, scale int) []byte {
-	if scale <= 0 {
+	switch {
+	case scale <= 0:
 		return b
+	case scale == 3: // what records have
+		return append(b, '.', byte('0'+micros/100_000), digits2[2*(micros/1000%100)], digits2[2*(micros/1000%100)+1])
 	}
 	t := [6]byte{digits2[2*(micros/10_000)], digits2[2*(micros/10_000)+1], digits2[2*(micros/100%100)], digits2[2*(micros/100%100)+1],
 		digits2[2*(micros%100)], digits2[2*(micros%100)+1]}
@@ -84,6 +87,28 @@ func DatetimeText(b []byte, micros int64, scale int) []byte {
 	b = appendDate(append(b, 0), days)
 	b = appendClock(append(b, ' '), int(rest/microsPerSecond))
 	b = fraction(b, int(rest%microsPerSecond), scale)
+	b[at] = byte(len(b) - at - 1)
+	return b
+}
+
+// secondText remembers the text of one second. The timestamps of records that follow each other mostly lie within one.
+type secondText struct {
+	second int64
+	text   [24]byte
+	size   int
+}
+
+// append does what DatetimeText does.
+func (s *secondText) append(b []byte, micros int64, scale int) []byte {
+	second := floorDiv(micros, microsPerSecond)
+	if s.size == 0 || second != s.second {
+		days := floorDiv(second, secondsPerDay)
+		text := appendClock(append(appendDate(s.text[:0], days), ' '), int(second-days*secondsPerDay))
+		s.second, s.size = second, len(text)
+	}
+	at := len(b)
+	b = append(append(b, 0), s.text[:s.size]...)
+	b = fraction(b, int(micros-second*microsPerSecond), scale)
 	b[at] = byte(len(b) - at - 1)
 	return b
 }

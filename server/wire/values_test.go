@@ -2,6 +2,7 @@ package wire
 
 import (
 	"math"
+	"math/rand/v2"
 	"strconv"
 	"strings"
 	"testing"
@@ -205,6 +206,26 @@ func TestParameterValues(t *testing.T) {
 		k := cursor{b: bad[1:]}
 		if v, err := decodeValue(&k, bad[0], false); err == nil || !sqlerr.HasKind(err, sqlerr.Malformed) && !sqlerr.HasKind(err, sqlerr.BadParameters) {
 			t.Errorf("%v: %v, %v", bad, v, err)
+		}
+	}
+}
+
+func TestRememberedSecondsAreWrittenAsOthers(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(1, 2))
+	var s secondText
+	micros := int64(0)
+	for range 20_000 {
+		switch rnd.IntN(4) {
+		case 0:
+			micros = int64(rnd.Uint64()) // any, also years that MySQL has not
+		case 1:
+			micros = rnd.Int64N(4_000_000_000_000_000) - 1_000_000_000_000_000
+		default:
+			micros += rnd.Int64N(2_000_000) - 500_000
+		}
+		scale := rnd.IntN(8) - 1
+		if got, want := string(s.append(nil, micros, scale)), string(DatetimeText(nil, micros, scale)); got != want {
+			t.Fatalf("%d with %d digits: %q, want %q", micros, scale, got, want)
 		}
 	}
 }

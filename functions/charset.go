@@ -33,7 +33,7 @@ func undecodable(b []byte, charset string) error {
 	return sqlerr.New(sqlerr.BadValue, "invalid value %s for character set %s", convert.Quote(b), charset).WithHint("cast to STRING to have what is invalid replaced")
 }
 
-func decode(_ *sql.Context, args []any) (any, error) {
+func decodeText(_ *sql.Context, args []any) (any, error) {
 	b, charset := args[0].([]byte), strings.ToUpper(args[1].(string))
 	if highest := single(charset); highest > 0 {
 		out := make([]rune, len(b))
@@ -87,7 +87,7 @@ func decode(_ *sql.Context, args []any) (any, error) {
 	return string(out), nil
 }
 
-func encode(_ *sql.Context, args []any) (any, error) {
+func encodeText(_ *sql.Context, args []any) (any, error) {
 	text, charset := args[0].(string), strings.ToUpper(args[1].(string))
 	if highest := single(charset); highest > 0 {
 		out := make([]byte, 0, len(text))

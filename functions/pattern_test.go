@@ -63,11 +63,11 @@ func FuzzCharset(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		for _, charset := range []string{"US-ASCII", "ISO-8859-1", "UTF-8", "UTF-16BE", "UTF-16LE"} {
-			text, err := decode(nil, []any{b, charset})
+			text, err := decodeText(nil, []any{b, charset})
 			if err != nil {
 				continue
 			}
-			back, err := encode(nil, []any{text, charset})
+			back, err := encodeText(nil, []any{text, charset})
 			if err != nil || string(back.([]byte)) != string(b) {
 				t.Fatalf("%s: %q became %q and then %q, %v", charset, b, text, back, err)
 			}

@@ -1,6 +1,8 @@
 package functions
 
 import (
+	"github.com/dolthub/go-mysql-server/sql/types"
+
 	"github.com/dolthub/go-mysql-server/sql"
 
 	"millrace/planner/agg"
@@ -46,11 +48,76 @@ var table = []Function{
 		least: 2, most: 2, build: buildGetJSONObject,
 	},
 	{
+		Name: "parse_json", Group: groupJSON,
+		Args: "(json STRING)", Returns: "JSON", Doc: "The same as `x::JSON`: text that is not JSON is an error.",
+		Example: `parse_json('{"a":1.50}')`, Result: `{"a":1.50}`,
+		least: 1, most: 1, build: buildParseJSON(false),
+	},
+	{
+		Name: "try_parse_json", Group: groupJSON,
+		Args: "(json STRING)", Returns: "JSON", Doc: "As parse_json, with NULL for text that is not JSON.",
+		Example: `try_parse_json('{')`, Result: "NULL",
+		least: 1, most: 1, build: buildParseJSON(true),
+	},
+	{
+		Name: "variant_get", Group: groupJSON,
+		Args: "(json JSON, path STRING [, type STRING])", Returns: "the type, else JSON",
+		Doc:     "Takes a part out of JSON and casts it; path and type are constants, the path begins with `$`. NULL where there is no such part or it is null; a part that cannot be cast is an error.",
+		Example: `variant_get('{"a":{"n":[1,2]}}', '$.a.n[1]', 'BIGINT') + 1`, Result: "3",
+		least: 2, most: 3, build: buildVariantGet(false),
+	},
+	{
+		Name: "try_variant_get", Group: groupJSON,
+		Args: "(json JSON, path STRING [, type STRING])", Returns: "the type, else JSON", Doc: "As variant_get, with NULL for a part that cannot be cast.",
+		Example: `try_variant_get('{"a":"x"}', '$.a', 'INT')`, Result: "NULL",
+		least: 2, most: 3, build: buildVariantGet(true),
+	},
+	{
+		Name: "from_json", Group: groupJSON,
+		Args: "(json STRING, schema STRING [, options MAP])", Returns: "JSON",
+		Doc: "Reads JSON by a schema, columns such as 'id BIGINT, name STRING' or one type such as 'ARRAY<INT>': an object with just these fields, each of its type, null where it has another. " +
+			"Text that is not JSON gives nulls, or an error with `map('mode', 'FAILFAST')`. Names match exactly. With `from_json(…) AS v` the fields are `v.name` with their types, and `v.*` all of them.",
+		Example: `from_json('{"id":"7","x":1,"at":"2026-01-02"}', 'id BIGINT, at DATE, name STRING')`, Result: `{"id":7,"at":"2026-01-02","name":null}`,
+		least: 2, most: 3, build: buildReader(expr.String, types.JSON, permissive, openFromJSON),
+	},
+	{
+		Name: "to_json", Group: groupJSON,
+		Args: "(x [, options MAP])", Returns: "STRING", Doc: "A value as JSON text: numbers and JSON as they are, all else as a string.",
+		Example: `to_json('a "b"')`, Result: `"a \"b\""`,
+		least: 1, most: 2, build: buildToJSON,
+	},
+	{
+		Name: "schema_of_json", Group: groupJSON,
+		Args: "(json STRING)", Returns: "STRING", Doc: "The type of a JSON value, as from_json and `schema` take it.",
+		Example: `schema_of_json('{"id":1,"tags":["x"],"price":1.5}')`, Result: "STRUCT<id: BIGINT, tags: ARRAY<STRING>, price: DOUBLE>",
+		least: 1, most: 1, build: buildSchemaOfJSON,
+	},
+	{
+		Name: "json_object_keys", Group: groupJSON,
+		Args: "(json STRING)", Returns: "JSON", Doc: "The names of the members of an object, in their order; NULL for what is no object.",
+		Example: `json_object_keys('{"b":1,"a":{"c":2}}')`, Result: `["b","a"]`,
+		least: 1, most: 1, build: strict(expr.Type{Kind: expr.JSON}, []expr.Kind{expr.String}, objectKeys),
+	},
+	{
 		Name: "map", Group: groupJSON,
 		Args: "(key, value, …)", Returns: "STRING",
 		Doc:     "The text of a JSON object, for options that take one. A NULL key, or the same key twice, is an error.",
 		Example: "map('client.id', 'report', 'fetch.min.bytes', 1)", Result: `{"client.id":"report","fetch.min.bytes":1}`,
 		least: 0, most: -1, build: buildMap,
+	},
+	{
+		Name: "from_avro", Group: groupFormats,
+		Args: "(bytes BINARY, schema STRING [, options MAP])", Returns: "JSON",
+		Doc: "Decodes Avro by a schema, a constant; bytes that begin with the id of a schema registry are for read_kafka with `format => 'avro'`. Bytes that cannot be decoded are an error, or NULL with " +
+			"`map('mode', 'PERMISSIVE')`.",
+		Example: `from_avro(x'0206416e6e', '{"type":"record","name":"R","fields":[{"name":"id","type":"long"},{"name":"name","type":"string"}]}')`, Result: `{"id":1,"name":"Ann"}`,
+		least: 2, most: 3, build: buildReader(expr.Binary, types.JSON, failFast, openFromAvro),
+	},
+	{
+		Name: "to_avro", Group: groupFormats,
+		Args: "(json JSON, schema STRING)", Returns: "BINARY", Doc: "Encodes JSON as Avro by a schema, a constant: values of unions stand bare, members that are missing get their defaults.",
+		Example: `hex(to_avro('{"id":1,"name":"Ann"}', '{"type":"record","name":"R","fields":[{"name":"id","type":"long"},{"name":"name","type":"string"}]}'))`, Result: "0206416E6E",
+		least: 2, most: 2, build: buildWriter(openToAvro),
 	},
 	{
 		Name: "from_protobuf", Group: groupFormats,
@@ -115,18 +182,61 @@ var table = []Function{
 		least: 2, most: 2, build: strict(timestampType, []expr.Kind{expr.String, expr.Timestamp}, dateTrunc),
 	},
 	{
+		Name: "window_start", Group: groupTime,
+		Args: "(t TIMESTAMP, width STRING [, slide STRING, start STRING])", Returns: "TIMESTAMP",
+		Doc:     "The beginning of the window of a width, such as '5 minutes', that t lies in. Windows follow each other from 1970-01-01 on, moved by start; a slide other than the width is an error. `window(…)` gives both ends as a JSON object.",
+		Example: "window_start('2026-03-05 10:23:30', '15 minutes')", Result: "2026-03-05 10:15:00",
+		least: 2, most: 4, build: buildWindow(timestampType, windowStart),
+	},
+	{
+		Name: "window_end", Group: groupTime,
+		Args: "(t TIMESTAMP, width STRING [, slide STRING, start STRING])", Returns: "TIMESTAMP", Doc: "The end of that window, which does not belong to it any more.",
+		Example: "window_end('2026-03-05 10:23:30', '15 minutes')", Result: "2026-03-05 10:30:00",
+		least: 2, most: 4, build: buildWindow(timestampType, windowEnd),
+	},
+	{
+		Name: "millrace_window", Group: groupTime, Internal: true,
+		Args: "(t TIMESTAMP, width STRING [, slide STRING, start STRING])", Returns: "JSON", Doc: "What `window(t, width)` becomes: the window as an object with start and end.",
+		Example: "millrace_window('2026-03-05 10:23:30', '1 hour')", Result: `{"start":"2026-03-05 10:00:00","end":"2026-03-05 11:00:00"}`,
+		least: 2, most: 4, build: buildWindow(expr.Type{Kind: expr.JSON}, windowOf),
+	},
+	{
 		Name: "decode", Group: groupBytes,
 		Args: "(bytes BINARY, charset STRING)", Returns: "STRING",
 		Doc:     "Reads bytes as text in US-ASCII, ISO-8859-1, UTF-8, UTF-16BE, UTF-16LE or UTF-16 (big-endian unless a byte order mark says otherwise). Bytes that are no text in it are an error; `x::STRING` replaces them instead.",
 		Example: "decode(x'e4', 'ISO-8859-1')", Result: "ä",
-		least: 2, most: 2, build: strict(expr.Type{Kind: expr.String}, []expr.Kind{expr.Binary, expr.String}, decode),
+		least: 2, most: 2, build: strict(expr.Type{Kind: expr.String}, []expr.Kind{expr.Binary, expr.String}, decodeText),
 	},
 	{
 		Name: "encode", Group: groupBytes,
 		Args: "(text STRING, charset STRING)", Returns: "BINARY",
 		Doc:     "The bytes of a text in a character set of decode (UTF-16 gets a big-endian byte order mark). A character that the set does not have is an error.",
 		Example: "hex(encode('ä', 'UTF-16LE'))", Result: "E400",
-		least: 2, most: 2, build: strict(expr.Type{Kind: expr.Binary}, []expr.Kind{expr.String, expr.String}, encode),
+		least: 2, most: 2, build: strict(expr.Type{Kind: expr.Binary}, []expr.Kind{expr.String, expr.String}, encodeText),
+	},
+	{
+		Name: "to_binary", Group: groupBytes,
+		Args: "(text STRING [, format STRING])", Returns: "BINARY", Doc: "The bytes that text stands for in a format: 'hex' (unless given), 'base64' or 'utf-8'. Text that is none is an error.",
+		Example: "to_binary('4bf9', 'hex') = x'4bf9'", Result: "1",
+		least: 1, most: 2, build: buildToBinary(false),
+	},
+	{
+		Name: "try_to_binary", Group: groupBytes,
+		Args: "(text STRING [, format STRING])", Returns: "BINARY", Doc: "As to_binary, with NULL for text that is none.",
+		Example: "try_to_binary('xyz', 'base64')", Result: "NULL",
+		least: 1, most: 2, build: buildToBinary(true),
+	},
+	{
+		Name: "base64", Group: groupBytes,
+		Args: "(bytes BINARY)", Returns: "STRING", Doc: "Bytes as base64, in one line.",
+		Example: "base64('Millrace')", Result: "TWlsbHJhY2U=",
+		least: 1, most: 1, build: strict(expr.Type{Kind: expr.String}, []expr.Kind{expr.Binary}, toBase64),
+	},
+	{
+		Name: "unbase64", Group: groupBytes,
+		Args: "(text STRING)", Returns: "BINARY", Doc: "The bytes that base64 stands for; other text is an error.",
+		Example: "unbase64('TWlsbHJhY2U=')", Result: "Millrace",
+		least: 1, most: 1, build: strict(expr.Type{Kind: expr.Binary}, []expr.Kind{expr.String}, fromBase64),
 	},
 	{
 		Name: "header", Group: groupKafka,

@@ -19,6 +19,12 @@ func (r *rewriter) keyword(t token) {
 			r.chain()
 			return
 		}
+	case wordWindow:
+		if next.is('(') { // the function; the clause is followed by a name
+			r.replace(t.start, t.end, "millrace_window")
+			r.chain()
+			return
+		}
 	case wordPartition:
 		if r.partitionIsName() {
 			r.chain()

@@ -92,7 +92,7 @@ var suspicious = func() (t [256]bool) {
 	return t
 }()
 
-var constructWords = []string{"key", "lag", "partition", "stream", "try_cast", "cast", "interval"}
+var constructWords = []string{"key", "lag", "partition", "stream", "try_cast", "cast", "interval", "window"}
 
 func isConstructWord(w string) bool {
 	switch len(w) {

@@ -1,0 +1,227 @@
+package functions
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/dolthub/go-mysql-server/sql"
+	"github.com/dolthub/go-mysql-server/sql/expression"
+	"github.com/dolthub/go-mysql-server/sql/types"
+
+	"millrace/internal/column"
+	"millrace/internal/decode"
+	"millrace/internal/sqlerr"
+	"millrace/planner/expr"
+)
+
+// reader shows whole records as JSON: an object with the fields of a schema, or the value of the only one. It is safe for use by several goroutines.
+type reader struct {
+	fields []column.Field
+	plan   decode.Plan
+	// bare says that the only field is the whole record.
+	bare bool
+	pool sync.Pool
+}
+
+// decoding is the scratch of one call.
+type decoding struct {
+	decoder decode.Decoder
+	slots   []decode.Slot
+	scratch []byte
+}
+
+func newReader(s decode.Schema, bare bool) (*reader, error) {
+	r := &reader{fields: s.Fields(), bare: bare}
+	wanted := make([]int, len(r.fields))
+	for i := range wanted {
+		wanted[i] = i
+	}
+	plan, err := s.Compile(wanted)
+	if err != nil {
+		return nil, err
+	}
+	r.plan = plan
+	r.pool.New = func() any {
+		return &decoding{decoder: plan.NewDecoder(context.Background()), slots: make([]decode.Slot, len(r.fields))}
+	}
+	return r, nil
+}
+
+// json decodes a record. bad is what is wrong with it or with its first bad field, which is then null; whole is false when the record as a whole is bad, and the
+// text then has nulls only.
+func (r *reader) json(record []byte) (text []byte, whole bool, bad error) {
+	d := r.pool.Get().(*decoding)
+	defer r.pool.Put(d)
+	whole = true
+	if err := d.decoder.Locate(record, d.slots); err != nil {
+		whole, bad = false, errors.New(err.Error()) // the decoder's error does not outlive the call
+		clear(d.slots)
+	}
+	if !r.bare {
+		text = append(text, '{')
+	}
+	for i, f := range r.fields {
+		if !r.bare {
+			if i > 0 {
+				text = append(text, ',')
+			}
+			text = append(appendQuoted(text, f.Name), ':')
+		}
+		s := d.slots[i]
+		if s.Kind == decode.Lazy {
+			var err error
+			if s, d.scratch, err = d.decoder.Settle(record, i, s, d.scratch[:0]); err != nil {
+				s = decode.Slot{}
+				if bad == nil {
+					bad = errors.New(err.Error())
+				}
+			}
+		}
+		text = appendSlot(text, f, s, record, d.scratch)
+	}
+	if !r.bare {
+		text = append(text, '}')
+	}
+	return text, whole, bad
+}
+
+// appendSlot appends a field's value as JSON.
+func appendSlot(dst []byte, f column.Field, s decode.Slot, record, scratch []byte) []byte {
+	var view []byte
+	switch s.Kind {
+	case decode.Null:
+		return append(dst, "null"...)
+	case decode.View:
+		view = record[s.Beg:s.End]
+	case decode.Made:
+		view = scratch[s.Beg:s.End]
+	}
+	switch f.Type.Kind {
+	case column.Bool:
+		return strconv.AppendBool(dst, s.Int != 0)
+	case column.Int32, column.Int64:
+		return strconv.AppendInt(dst, s.Int, 10)
+	case column.Uint64:
+		return strconv.AppendUint(dst, uint64(s.Int), 10)
+	case column.Float64:
+		bits := 64
+		if f.Width == 32 {
+			bits = 32
+		}
+		return strconv.AppendFloat(dst, math.Float64frombits(uint64(s.Int)), 'g', -1, bits)
+	case column.Decimal, column.JSON:
+		return append(dst, view...)
+	case column.Bytes:
+		dst = append(dst, '"')
+		dst = base64.StdEncoding.AppendEncode(dst, view)
+		return append(dst, '"')
+	case column.Date:
+		return append(time.Unix(s.Int*24*60*60, 0).UTC().AppendFormat(append(dst, '"'), time.DateOnly), '"')
+	case column.Timestamp:
+		return append(time.UnixMicro(s.Int).UTC().AppendFormat(append(dst, '"'), "2006-01-02 15:04:05.999999"), '"')
+	case column.Time:
+		return append(append(append(dst, '"'), types.Timespan(s.Int).String()...), '"')
+	default:
+		return appendQuoted(dst, string(view))
+	}
+}
+
+// parserMode is the option mode of functions that decode.
+type parserMode uint8
+
+const (
+	permissive parserMode = iota
+	failFast
+)
+
+// decodeOptions reads the last argument of a function that decodes: the text of a JSON object, such as map('mode', 'FAILFAST').
+func decodeOptions(ctx *sql.Context, f *Function, arg sql.Expression, otherwise parserMode, known ...string) (mode parserMode, options map[string]string, err error) {
+	mode = otherwise
+	if arg == nil {
+		return mode, nil, nil
+	}
+	value, err := constantText(ctx, f, "options", arg)
+	if err != nil {
+		return mode, nil, err
+	}
+	if options, err = optionsOf(f, value, append(known, "mode")); err != nil {
+		return mode, nil, err
+	}
+	switch m := strings.ToUpper(options["mode"]); m {
+	case "":
+	case "PERMISSIVE":
+		mode = permissive
+	case "FAILFAST":
+		mode = failFast
+	default:
+		return mode, nil, sqlerr.New(sqlerr.OptionInvalid, "mode of '%s' is '%s', allowed are PERMISSIVE and FAILFAST", f.Name, m)
+	}
+	return mode, options, nil
+}
+
+// constantText evaluates an argument that must be the same for all rows.
+func constantText(ctx *sql.Context, f *Function, what string, arg sql.Expression) (string, error) {
+	if text, ok := constant(arg); ok {
+		return text, nil
+	}
+	varies := false
+	sql.Inspect(ctx, arg, func(_ *sql.Context, e sql.Expression) bool {
+		switch e.(type) {
+		case *expression.GetField, *expression.UnresolvedColumn, *expression.BindVar:
+			varies = true
+		}
+		return !varies
+	})
+	if varies {
+		return "", notConstant(f, what)
+	}
+	v, err := castTo(ctx, nil, arg, expr.String)
+	if err != nil {
+		return "", err
+	}
+	text, ok := v.(string)
+	if !ok {
+		return "", sqlerr.New(sqlerr.BadValue, "the %s of '%s' must not be NULL", what, f.Name)
+	}
+	return text, nil
+}
+
+// buildReader builds a function that decodes its first argument by the reader that open makes of the others.
+func buildReader(param expr.Kind, result sql.Type, otherwise parserMode, open func(ctx *sql.Context, f *Function, args []sql.Expression) (*reader, parserMode, error)) func(*sql.Context, *Function, []sql.Expression) (sql.Expression, error) {
+	return func(ctx *sql.Context, f *Function, args []sql.Expression) (sql.Expression, error) {
+		r, mode, err := open(ctx, f, args)
+		if err != nil {
+			return nil, err
+		}
+		record, err := expr.NewCast(ctx, args[0], expr.Type{Kind: param}, false)
+		if err != nil {
+			return nil, err
+		}
+		return &call{f, []sql.Expression{record}, result, func(_ *sql.Context, values []any) (any, error) {
+			var bytes []byte
+			switch v := values[0].(type) {
+			case []byte:
+				bytes = v
+			case string:
+				bytes = []byte(v)
+			default:
+				return nil, fmt.Errorf("%s: a record is a %T", f.Name, v)
+			}
+			text, whole, bad := r.json(bytes)
+			switch {
+			case bad != nil && mode == failFast:
+				return nil, sqlerr.New(sqlerr.BadValue, "'%s': the record cannot be decoded: %v", f.Name, bad).WithHint("the option mode => 'PERMISSIVE' gives NULL for what is bad: %s(…, map('mode', 'PERMISSIVE'))", f.Name)
+			case !whole && otherwise == failFast:
+				return nil, nil
+			}
+			return expr.JSONText(text), nil
+		}}, nil
+	}
+}

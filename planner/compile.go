@@ -201,17 +201,14 @@ func (c compiler) cast(e *expr.Cast) (kernel, bool) {
 	return k, ok
 }
 
-// path compiles x:path over text. An object that has a name in several spellings is an error.
+// path compiles x:path. In text, an object that has a name in several spellings is an error.
 func (c compiler) path(e *expr.Path) (kernel, bool) {
-	if e.GivesJSON(c.ctx) {
-		return kernel{}, false
-	}
 	x, ok := c.compile(e.Arg())
-	if !ok {
+	if !ok || e.GivesJSON(c.ctx) != (x.kind.Kind == column.JSON) {
 		return kernel{}, false
 	}
 	k, ok := unary(e.Type(c.ctx), x, func(x ops.Expr) (ops.Expr, error) { return ops.Path(x, e.JSONPath()) })
-	k.fails = true
+	k.fails = k.fails || !e.GivesJSON(c.ctx)
 	return k, ok
 }
 

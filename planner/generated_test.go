@@ -342,7 +342,10 @@ func randomDecoded(rnd *rand.Rand) string {
 		"{`value`:s}", "{`value`:n}", "{{`value`::STRING}:o.p[1]}", "{{`value`:n}?::INT}", "{{`value`:n}?::BIGINT}", "{{`value`:n}?::DOUBLE}", "{{`value`:o.p[1]}?::DECIMAL(9,2)}",
 		"{{`value`:n}?::TIMESTAMP}", "{{`value`:n}?::BOOLEAN}", "{`value`::STRING}", "{`offset`::STRING}", "{`key`::STRING}", "{{`value`:n}?::DATE}", "{`value`?::JSON}",
 		"{`offset`::DOUBLE}", "{`offset`::DECIMAL(20,0)}", "length({`value`:s})", "{`timestamp`::DATE}", "{`timestamp`::STRING}", "{{`value`:o}:p[0]}",
-	}[rnd.IntN(20)]
+		"{{`value`?::JSON}:n}", "{{`value`?::JSON}:o}", "{{{`value`?::JSON}:o}:p[1]}", "{{{`value`?::JSON}:o}:p[*]}", "{{{`value`?::JSON}:n}?::BIGINT}", "{{{`value`?::JSON}:n}?::INT}", "{{{`value`?::JSON}:n}?::DOUBLE}",
+		"{{{`value`?::JSON}:o.p[1]}?::DECIMAL(9,2)}", "{{{`value`?::JSON}:n}?::BOOLEAN}", "{{{`value`?::JSON}:n}?::TIMESTAMP}", "{{{`value`?::JSON}:n}?::DATE}", "{{{`value`?::JSON}:s}?::STRING}", "{{{`value`?::JSON}:s}::STRING}",
+		"{{`value`?::JSON}::STRING}", "{{headers:[0]}:key}", "{{{headers:[0]}:key}::STRING}", "{headers::STRING}", "{headers:[*].key}",
+	}[rnd.IntN(38)]
 }
 
 // randomComputed makes a value of several columns or functions.

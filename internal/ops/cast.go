@@ -47,6 +47,8 @@ func (e *cast) castable() bool {
 		return number || to.Kind == column.Text || to.Kind == column.Timestamp || to.Kind == column.Date
 	case column.Date:
 		return to.Kind == column.Text || to.Kind == column.Timestamp
+	case column.JSON:
+		return number || to.Kind == column.Text || to.Kind == column.Bool || to.Kind == column.Timestamp || to.Kind == column.Date
 	default:
 		return false
 	}
@@ -59,7 +61,7 @@ type cast struct {
 }
 
 func (e *cast) Type() column.Type { return e.typ }
-func (e *cast) Nullable() bool    { return e.try || e.x.Nullable() }
+func (e *cast) Nullable() bool    { return e.try || e.x.Nullable() || e.x.Type().Kind == column.JSON }
 func (e *cast) operands() []Expr  { return []Expr{e.x} }
 
 func (e *cast) String() string {
@@ -109,6 +111,8 @@ type castEval struct {
 	text  column.Vector
 	valid []uint64
 	data  []byte
+	// kept are the rows whose JSON values are read as text.
+	kept []int32
 }
 
 func (e *castEval) eval(in *column.Batch, sel []int32) (*column.Vector, error) {
@@ -129,6 +133,9 @@ func (e *castEval) eval(in *column.Batch, sel []int32) (*column.Vector, error) {
 	default:
 		out.Int = room(out.Int, in.N)
 	}
+	if v.Type.Kind == column.JSON {
+		return out, e.readJSON(v, in.N, rows)
+	}
 	if done, err := e.direct(v, in.N, rows); done || err != nil {
 		return out, err
 	}
@@ -143,9 +150,14 @@ func (e *castEval) fail(fault convert.Fault, text []byte, i int32, n int) error 
 	if !e.try {
 		return &rowError{int(i), convert.Failed(fault, text, sqlName(e.typ))}
 	}
+	e.null(i, n)
+	return nil
+}
+
+// null makes row i NULL.
+func (e *castEval) null(i int32, n int) {
 	e.own(n)
 	e.out.Valid[i>>6] &^= 1 << (uint(i) & 63)
-	return nil
 }
 
 // own gives out a bitmap that may be written.

@@ -7,15 +7,19 @@ import (
 )
 
 // Path takes a part out of the JSON text x, as text: x:path, get_json_object(x, …). BINARY is read as UTF-8. What is no JSON, has
-// no such part or a null there is NULL.
+// no such part or a null there is NULL. Of a value of type JSON the part is JSON too, and names match exactly.
 func Path(x Expr, p json.Path) (Expr, error) {
 	if c, ok := x.(*cast); ok && c.typ.Kind == column.Text && isText(c.x.Type().Kind) {
 		x = c.x // reading bytes as text is what the extractor does anyway
 	}
-	if !isText(x.Type().Kind) {
+	switch {
+	case x.Type().Kind == column.JSON:
+		return &path{x, p.Exact(), column.Type{Kind: column.JSON}}, nil
+	case !isText(x.Type().Kind):
 		return nil, unsupported("a path into %v is not computed on batches", x.Type())
+	default:
+		return &path{x, p, column.Type{Kind: column.Text}}, nil
 	}
-	return &path{x, p}, nil
 }
 
 func isText(k column.Kind) bool { return k == column.Text || k == column.Bytes }
@@ -23,9 +27,10 @@ func isText(k column.Kind) bool { return k == column.Text || k == column.Bytes }
 type path struct {
 	x    Expr
 	path json.Path
+	typ  column.Type
 }
 
-func (e *path) Type() column.Type { return column.Type{Kind: column.Text} }
+func (e *path) Type() column.Type { return e.typ }
 func (e *path) Nullable() bool    { return true }
 func (e *path) String() string    { return e.x.String() + ":" + e.path.String() }
 func (e *path) operands() []Expr  { return []Expr{e.x} }
@@ -141,7 +146,10 @@ func (e *pathEval) eval(in *column.Batch, sel []int32) (*column.Vector, error) {
 
 // view points into the records themselves. It gives up at a value that is not written there as it reads.
 func (e *pathEval) view(v *column.Vector, rows []int32) bool {
-	const differs = json.Escaped | json.Ambiguous | json.Gathered
+	differs, whole := json.Escaped|json.Ambiguous|json.Gathered, e.typ.Kind == column.JSON
+	if whole {
+		differs = json.Gathered
+	}
 	out, values, k := &e.out, e.from.values, len(e.from.paths)
 	out.Data = v.Data
 	for _, i := range rows {
@@ -153,7 +161,7 @@ func (e *pathEval) view(v *column.Vector, rows []int32) bool {
 			out.Valid[i>>6] &^= 1 << (uint(i) & 63)
 			out.Beg[i], out.End[i] = 0, 0
 		default:
-			quote := uint32(bit(x.Type == json.String))
+			quote := uint32(bit(x.Type == json.String && !whole))
 			beg := v.Beg[i]
 			out.Beg[i], out.End[i] = beg+x.Off+quote, beg+x.End-quote
 		}
@@ -170,7 +178,11 @@ func (e *pathEval) copy(v *column.Vector, rows []int32) error {
 		if x := values[int(i)*k+e.slot]; x.IsNull() && x.Flags == 0 {
 			out.Valid[i>>6] &^= 1 << (uint(i) & 63)
 		} else {
-			text, null, ambiguous := e.from.extractor.Text(e.from.record(v, i), e.slot, x)
+			take := e.from.extractor.Text
+			if e.typ.Kind == column.JSON {
+				take = e.from.extractor.JSON
+			}
+			text, null, ambiguous := take(e.from.record(v, i), e.slot, x)
 			switch {
 			case ambiguous:
 				return &rowError{int(i), sqlerr.New(sqlerr.BadValue, "path '%s' is ambiguous: an object has the name in several spellings", e.path.path).

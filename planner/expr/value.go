@@ -347,12 +347,10 @@ func (c *Cast) json(ctx context.Context, j sql.JSONWrapper) (any, error) {
 		return c.text(text)
 	case text[0] == '{', text[0] == '[':
 		return c.failed(convert.Syntax, text)
-	case c.to.Kind == Timestamp:
-		return c.seconds(text)
 	case c.to.Kind == Boolean:
 		return truth(convert.CompareDecimal(text, []byte{'0'}) != 0), nil
-	case c.to.Kind >= TinyInt && c.to.Kind <= BigInt:
-		// A number, not text: the fraction is cut off. Written in full there is no exponent left.
+	case c.to.Kind >= TinyInt && c.to.Kind <= BigInt, c.to.Kind == Timestamp:
+		// A number, not text: the fraction is cut off, or part of a second. Written in full there is no exponent left.
 		full, fault := convert.AppendDecimal(nil, text, convert.MaxPrecision, convert.MaxScale)
 		if fault != convert.OK {
 			return c.failed(fault, text)

@@ -14,12 +14,12 @@ func TestStatesSurviveEncoding(t *testing.T) {
 		const groups = 3
 		for _, a := range aggregatesOf(t) {
 			typ := must(a.resultType())
-			home, away, back := a.accumulator(), a.accumulator(), a.accumulator()
+			home, back := a.accumulator(), a.accumulator()
 			home.grow(groups)
 			back.grow(groups)
 			var states []byte
 			for range 2 {
-				away = a.accumulator()
+				away := a.accumulator()
 				away.grow(groups)
 				b, _ := batchOfRows(t, rapid.SampledFrom(batchSizes[:3]).Draw(t, "rows"))
 				var in [2]*column.Vector

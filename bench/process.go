@@ -85,6 +85,9 @@ type server struct {
 	db  *sql.DB
 	dir string
 	dsn string
+	// binary and args start the process.
+	binary string
+	args   []string
 }
 
 func startServer(ctx context.Context, binary string, args ...string) (*server, error) {
@@ -92,43 +95,63 @@ func startServer(ctx context.Context, binary string, args ...string) (*server, e
 	if err != nil {
 		return nil, err
 	}
-	s := &server{dir: dir}
-	s.cmd = exec.CommandContext(ctx, binary, append([]string{"serve", "--listen", "127.0.0.1:0", "--http", "", "--data-dir", dir, "--log-level", "error"}, args...)...)
+	s := &server{dir: dir, binary: binary, args: append([]string{"serve", "--listen", "127.0.0.1:0", "--http", "", "--data-dir", dir, "--log-level", "error"}, args...)}
+	return s, s.start(ctx)
+}
+
+// start runs the process and connects to it.
+func (s *server) start(ctx context.Context) error {
+	s.cmd = exec.CommandContext(ctx, s.binary, s.args...)
 	s.cmd.Stderr = os.Stderr
 	out, err := s.cmd.StdoutPipe()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if err := s.cmd.Start(); err != nil {
-		return nil, err
+		return err
 	}
 	s.process = process(s.cmd.Process.Pid)
 	sc := bufio.NewScanner(out)
 	for sc.Scan() && !strings.Contains(sc.Text(), "mysql listening on") {
 	}
-	b, err := os.ReadFile(filepath.Join(dir, "ports.json"))
+	b, err := os.ReadFile(filepath.Join(s.dir, "ports.json"))
 	if err != nil {
-		return nil, errors.Join(err, sc.Err())
+		return errors.Join(err, sc.Err())
 	}
 	var ports struct {
 		MySQL string `json:"mysql"`
 	}
 	if err := json.Unmarshal(b, &ports); err != nil {
-		return nil, err
+		return err
 	}
 	s.dsn = "root@tcp(" + ports.MySQL + ")/main"
 	if s.db, err = sql.Open("mysql", s.dsn); err != nil {
-		return nil, err
+		return err
 	}
 	s.db.SetMaxOpenConns(1)
-	return s, s.db.PingContext(ctx)
+	return s.db.PingContext(ctx)
 }
 
 func (s *server) stop() {
+	s.end()
+	_ = os.RemoveAll(s.dir)
+}
+
+// end stops the process and waits for it.
+func (s *server) end() {
 	_ = s.db.Close()
 	_ = s.cmd.Process.Signal(syscall.SIGTERM)
 	_ = s.cmd.Wait()
-	_ = os.RemoveAll(s.dir)
+}
+
+// restart stops the process, starts it with the same data and returns how long it took to answer a client.
+func (s *server) restart(ctx context.Context) (usage, error) {
+	s.end()
+	begin := time.Now()
+	if err := s.start(ctx); err != nil {
+		return usage{}, err
+	}
+	return usage{Wall: time.Since(begin).Seconds(), CPU: s.cpu(), RSS: s.peak()}, nil
 }
 
 // query runs a query and returns what it cost the server process and its rows as text.

@@ -8,6 +8,8 @@ import (
 
 	"github.com/dolthub/go-mysql-server/sql"
 	"github.com/dolthub/go-mysql-server/sql/analyzer"
+	"github.com/dolthub/go-mysql-server/sql/plan"
+	"github.com/dolthub/go-mysql-server/sql/transform"
 	"github.com/dolthub/go-mysql-server/sql/types"
 
 	"millrace/internal/memory"
@@ -23,6 +25,7 @@ const (
 	instantsRule    analyzer.RuleId = 9003
 	comparisonsRule analyzer.RuleId = 9004
 	perRowRule      analyzer.RuleId = 9005
+	wholeRule       analyzer.RuleId = 9006
 )
 
 // pushdownVariable is the system variable that turns the rule off.
@@ -50,6 +53,7 @@ func Install(a *analyzer.Analyzer) { InstallWith(a, Options{}) }
 func InstallWith(a *analyzer.Analyzer, o Options) {
 	RegisterVariables()
 	agg.RegisterNames()
+	analyzeWhole()
 	if o.KeepBytes == 0 {
 		o.KeepBytes = 64 << 20
 	}
@@ -65,6 +69,14 @@ func InstallWith(a *analyzer.Analyzer, o Options) {
 	a.Batches = slices.Concat([]*analyzer.Batch{before}, a.Batches, []*analyzer.Batch{after})
 	a.ExecBuilder.PriorityBuilder = explainer{a.ExecBuilder}
 }
+
+// analyzeWhole has the engine apply all rules to every statement. A SELECT of one table without more than a WHERE goes through a short list of its own
+// otherwise, which ours are not in; the engine leaves that list where AlwaysBeforeDefault has a rule.
+var analyzeWhole = sync.OnceFunc(func() {
+	analyzer.AlwaysBeforeDefault = append(analyzer.AlwaysBeforeDefault, analyzer.Rule{Id: wholeRule, Apply: func(_ *sql.Context, _ *analyzer.Analyzer, n sql.Node, _ *plan.Scope, _ analyzer.RuleSelector, _ *sql.QueryFlags) (sql.Node, transform.TreeIdentity, error) {
+		return n, transform.SameTree, nil
+	}})
+})
 
 // Functions are the engine's functions that the planner replaces by correct ones, and those that Operators makes. The database provider must offer them,
 // before the engine's own, as a sql.FunctionProvider.

@@ -63,6 +63,7 @@ func (t *Table) own(ctx context.Context) {
 		}
 		batches := t.batches()
 		err := t.work(working)
+		interrupted := working.Err() != nil
 		t.mu.Lock()
 		t.interrupt()
 		t.interrupt = nil
@@ -71,7 +72,7 @@ func (t *Table) own(ctx context.Context) {
 			wait = 0 // there was progress
 		}
 		switch {
-		case err == nil, working.Err() != nil:
+		case err == nil, interrupted:
 			continue // a command, or a manual table that is through
 		case errors.Is(err, errReplan):
 			wait = max(wait, firstRetry)

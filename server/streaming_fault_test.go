@@ -1,0 +1,166 @@
+package server
+
+import (
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"millrace/internal/testkit"
+)
+
+// create makes a table of the ids in topic orders, which looks for new partitions often.
+func create(t *testing.T, r *running, b *testkit.Broker, name, more string) {
+	t.Helper()
+	do(t, r.root(t), fmt.Sprintf(`CREATE STREAMING TABLE %s TBLPROPERTIES ('partition_discovery_interval' = '20 milliseconds') AS SELECT partition, value:id::bigint AS id
+		FROM STREAM read_kafka(bootstrapServers => '%s', subscribe => 'orders', startingOffsets => 'earliest'%s)`, name, strings.Join(b.Addrs, ","), more))
+}
+
+func TestRecordsThatAreGoneFailATableOrAreNoted(t *testing.T) {
+	b, _, produce := ordersTopic(t, 100)
+	r := start(t)
+	db := r.root(t)
+	create(t, r, b, "strict", "")
+	create(t, r, b, "lenient", ", failOnDataLoss => false")
+	for _, table := range []string{"strict", "lenient"} {
+		do(t, db, "ALTER STREAMING TABLE "+table+" PAUSE")
+	}
+	produce(100, 200)
+	if err := b.DeleteRecords("orders", 0, 80); err != nil {
+		t.Fatal(err)
+	}
+	for _, table := range []string{"strict", "lenient"} {
+		do(t, db, "ALTER STREAMING TABLE "+table+" RESUME")
+	}
+	comes(t, r, "SELECT count(*) FROM lenient", "170")
+	comes(t, r, "SELECT state, reason LIKE '%[50, 80)%' FROM information_schema.streaming_tables WHERE table_name = 'strict'", "failed|1")
+	gives(t, db, "SELECT level, message LIKE '%[50, 80)%' FROM information_schema.streaming_event_log WHERE event_type = 'data_loss'", "WARN|1")
+	gives(t, db, "SELECT count(*) FROM strict", "100")
+	do(t, db, "REFRESH STREAMING TABLE strict FULL")
+	gives(t, db, "SELECT count(*) FROM strict", "120") // what the topic still holds
+	comes(t, r, "SELECT state FROM information_schema.streaming_tables WHERE table_name = 'strict'", "running")
+}
+
+func TestATopicThatIsCreatedAgainIsNotTakenForTheOldOne(t *testing.T) {
+	b, _, _ := ordersTopic(t, 20)
+	r := start(t)
+	create(t, r, b, "strict", "")
+	create(t, r, b, "lenient", ", failOnDataLoss => false")
+	if err := b.DeleteTopic("orders"); err != nil {
+		t.Fatal(err)
+	}
+	b.Topic(t, "orders", 2, nil)
+	cl := b.Client(t)
+	for i := range 100 { // further than the old one went
+		testkit.Produce(t, cl, &kgo.Record{Topic: "orders", Partition: int32(i % 2), Value: fmt.Appendf(nil, `{"id":%d}`, i)})
+	}
+	comes(t, r, "SELECT count(*) FROM lenient", "120")
+	comes(t, r, "SELECT state, reason LIKE '%created again%' FROM information_schema.streaming_tables WHERE table_name = 'strict'", "failed|1")
+}
+
+func TestPartitionsThatAreAddedAreReadFromTheirFirstRecord(t *testing.T) {
+	b, cl, _ := ordersTopic(t, 20)
+	r := start(t)
+	create(t, r, b, "t", "")
+	req := kmsg.NewPtrCreatePartitionsRequest()
+	rt := kmsg.NewCreatePartitionsRequestTopic()
+	rt.Topic, rt.Count = "orders", 4
+	req.Topics = append(req.Topics, rt)
+	if _, err := req.RequestWith(t.Context(), cl); err != nil {
+		t.Fatal(err)
+	}
+	cl = b.Client(t)
+	for i := range 10 {
+		testkit.Produce(t, cl, &kgo.Record{Topic: "orders", Partition: 3, Value: fmt.Appendf(nil, `{"id":%d}`, 1000+i)})
+	}
+	comes(t, r, "SELECT count(*) FROM t WHERE `partition` = 3", "10")
+	gives(t, r.root(t), "SELECT count(*), count(DISTINCT id) FROM t", "30|30")
+}
+
+func TestABrokerThatIsAwayStallsATableForAMoment(t *testing.T) {
+	b, _, produce := ordersTopic(t, 20)
+	r := start(t)
+	create(t, r, b, "t", "")
+	var away atomic.Bool
+	away.Store(true)
+	b.ControlKey(int16(kmsg.Metadata), func(req kmsg.Request) (kmsg.Response, error, bool) {
+		b.KeepControl()
+		if !away.Load() {
+			return nil, nil, false
+		}
+		res := req.ResponseKind().(*kmsg.MetadataResponse)
+		for _, topic := range req.(*kmsg.MetadataRequest).Topics {
+			mt := kmsg.NewMetadataResponseTopic()
+			mt.Topic, mt.ErrorCode = topic.Topic, kerr.LeaderNotAvailable.Code
+			res.Topics = append(res.Topics, mt)
+		}
+		return res, nil, true
+	})
+	comes(t, r, "SELECT state, reason IS NOT NULL FROM information_schema.streaming_tables", "stalled|1")
+	away.Store(false)
+	produce(20, 30)
+	comes(t, r, "SELECT count(*), count(DISTINCT id) FROM t", "30|30")
+	comes(t, r, "SELECT state FROM information_schema.streaming_tables", "running")
+}
+
+func TestATableFollowsLeadersThatMove(t *testing.T) {
+	b := testkit.StartBroker(t, kfake.NumBrokers(3))
+	b.Topic(t, "orders", 2, nil)
+	cl := b.Client(t)
+	r := start(t)
+	create(t, r, b, "t", "")
+	for i := range 30 {
+		if err := b.MoveTopicPartition("orders", int32(i%2), int32(i%3)); err != nil {
+			t.Fatal(err)
+		}
+		testkit.Produce(t, cl, &kgo.Record{Topic: "orders", Partition: int32(i % 2), Value: fmt.Appendf(nil, `{"id":%d}`, i)})
+	}
+	comes(t, r, "SELECT count(*), count(DISTINCT id) FROM t", "30|30")
+}
+
+// One definition that cannot run, here because its owner is gone, stops nobody else.
+func TestABrokenDefinitionStopsNobodyElse(t *testing.T) {
+	b, _, produce := ordersTopic(t, 20)
+	dir := t.TempDir()
+	r := start(t, func(c *Config) { c.DataDir = dir })
+	db := r.root(t)
+	create(t, r, b, "good", "")
+	do(t, db, "CREATE USER u IDENTIFIED BY 'p'")
+	do(t, db, "GRANT SELECT ON main.* TO u")
+	do(t, db, "GRANT KAFKA_READ, STREAMING_ADMIN ON *.* TO u")
+	do(t, r.connect(t, "u:p@/main"), strings.Replace(ordersTable(b), "TABLE orders", "TABLE bad", 1))
+	do(t, db, "DROP USER u")
+	if err := r.stop(); err != nil {
+		t.Fatal(err)
+	}
+	r = start(t, func(c *Config) { c.DataDir = dir })
+	produce(20, 30)
+	comes(t, r, "SELECT count(*) FROM good", "30")
+	comes(t, r, "SELECT state FROM information_schema.streaming_tables WHERE table_name = 'bad'", "failed")
+	gives(t, r.root(t), "SELECT count(*) FROM bad", "20")
+}
+
+// Transactions leave markers, which are no records: lag reaches 0 all the same, and aborted records are not seen.
+func TestLagReachesZeroOverTransactions(t *testing.T) {
+	b := testkit.StartBroker(t)
+	b.Topic(t, "orders", 1, nil)
+	r := start(t)
+	create(t, r, b, "t", "")
+	cl := b.Client(t, kgo.TransactionalID("x"))
+	for i := range 6 {
+		if err := cl.BeginTransaction(); err != nil {
+			t.Fatal(err)
+		}
+		testkit.Produce(t, cl, &kgo.Record{Topic: "orders", Value: fmt.Appendf(nil, `{"id":%d}`, i)})
+		if err := cl.EndTransaction(t.Context(), kgo.TransactionEndTry(i%2 == 0)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	comes(t, r, "SELECT count(*), sum(id) FROM t", "3|6")
+	comes(t, r, "SELECT next_offset, lag FROM information_schema.streaming_table_partitions", "12|0")
+}

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/dolthub/go-mysql-server/sql"
 	"github.com/dolthub/go-mysql-server/sql/types"
@@ -167,11 +168,16 @@ func openToAvro(ctx *sql.Context, f *Function, args []sql.Expression) (func([]by
 	if err != nil {
 		return nil, err
 	}
-	e, err := s.NewEncoder()
-	if err != nil {
-		return nil, err
-	}
-	return func(text []byte) ([]byte, error) { return e.AppendJSON(nil, text) }, nil
+	encoders := sync.Pool{New: func() any { return s.NewEncoder() }} // an expression may be evaluated by several goroutines
+	return func(text []byte) ([]byte, error) {
+		e := encoders.Get().(*avro.Encoder)
+		defer encoders.Put(e)
+		out, err := e.AppendJSON(nil, text)
+		if err != nil {
+			err = errors.New(err.Error()) // the error is the encoder's own until its next call
+		}
+		return out, err
+	}, nil
 }
 
 // buildToJSON writes any value as JSON text.

@@ -16,5 +16,7 @@
 // Nested values (records, arrays, maps, unions of several types) are JSON text in the writer's shape: numbers with all their digits, values of unions
 // bare, bytes as base64, logical types as SQL would show them. A recursive type ends there, too.
 //
+// Encoder writes records, of JSON text or of rows; RecordJSON shows whole ones.
+//
 // A record in the single-object encoding (the two bytes C3 01 and the fingerprint of the writer's schema before it) is recognized by itself.
 package avro

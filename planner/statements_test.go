@@ -1,12 +1,15 @@
 package planner
 
 import (
+	"context"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	budget "millrace/internal/memory"
 	"millrace/internal/scan"
 )
 
@@ -84,15 +87,42 @@ func TestScanThatRunsAgainIsReadOnce(t *testing.T) {
 }
 
 func TestScanTooLargeToKeepIsReadAgain(t *testing.T) {
-	e := newTestEngineWith(t, generate(23, 200), Options{KeepBytes: 1000})
-	before := len(e.log.requests)
-	got := e.mustQuery("SELECT n, (SELECT COUNT(`value`) FROM records() WHERE `partition` = n) FROM numbers ORDER BY n")
-	if n := len(e.log.requests) - before; n != 4 {
-		t.Errorf("%d reads", n)
+	for name, o := range map[string]Options{"what may be kept": {KeepBytes: 1000}, "what the statement may hold": {MemoryBytes: 1000}, "what all may hold": {Memory: budget.New(1000)}} {
+		e := newTestEngineWith(t, generate(23, 200), o)
+		before := len(e.log.requests)
+		const query = "SELECT n, (SELECT COUNT(`value`) FROM records() WHERE `partition` = n) FROM numbers ORDER BY n"
+		got := e.mustQuery(query)
+		if n := len(e.log.requests) - before; n != 4 {
+			t.Errorf("%s: %d reads", name, n)
+		}
+		e.pushdown("off")
+		if want := e.mustQuery(query); !slices.Equal(got, want) {
+			t.Errorf("%s: got %v, want %v", name, got, want)
+		}
+		if n := o.Memory.Used(); n != 0 {
+			t.Errorf("%s: %d bytes are still taken", name, n)
+		}
 	}
-	e.pushdown("off")
-	if want := e.mustQuery("SELECT n, (SELECT COUNT(`value`) FROM records() WHERE `partition` = n) FROM numbers ORDER BY n"); !slices.Equal(got, want) {
-		t.Errorf("got %v, want %v", got, want)
+}
+
+// TestRowsThatAreKeptCountUntilTheStatementEnds: a plan may live on, its rows may not.
+func TestRowsThatAreKeptCountUntilTheStatementEnds(t *testing.T) {
+	o := Options{Memory: budget.New(0)}
+	e := newTestEngineWith(t, generate(23, 200), o)
+	outside := e.ctx
+	ctx, end := context.WithCancel(WithStatement(t.Context()))
+	e.ctx = outside.WithContext(ctx)
+	e.mustQuery("SELECT n, (SELECT COUNT(`value`) FROM records() WHERE `partition` = n) FROM numbers")
+	if o.Memory.Used() == 0 {
+		t.Error("rows that are kept take no memory")
+	}
+	e.ctx = outside
+	end()
+	for o.Memory.Used() != 0 { // the end is noticed by a goroutine
+		if t.Context().Err() != nil {
+			t.Fatal("rows are kept after the end of their statement")
+		}
+		runtime.Gosched()
 	}
 }
 

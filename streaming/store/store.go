@@ -48,7 +48,7 @@ type Store interface {
 	Tables(ctx context.Context) ([]TableInfo, error)
 
 	// AcquireWriter makes owner the one writer of the table, and of those that it owns, for ttl from now, under an epoch greater than
-	// all before. It succeeds when nobody holds the table, when owner itself does (the former lease is then fenced) and when the holder's time is up;
+	// all before, also those of a former table of that ID. It succeeds when nobody holds the table, when owner itself does (the former lease is then fenced) and when the holder's time is up;
 	// else it fails with a *HeldError.
 	AcquireWriter(ctx context.Context, table TableID, owner string, ttl time.Duration) (Lease, error)
 	// RenewWriter extends a lease to ttl from now; ErrFenced when it has been lost.

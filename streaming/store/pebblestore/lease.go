@@ -79,11 +79,16 @@ func (s *Store) AcquireWriter(ctx context.Context, id store.TableID, owner strin
 	if f.holder != "" && f.holder != owner && now.Before(f.until) {
 		return store.Lease{}, &store.HeldError{Table: id, Owner: f.holder, Until: f.until}
 	}
-	// No writer of a former process is left, so the epoch need not be durable before the commits that carry it are: they come later in the log.
-	if err := s.db.Set(key(keyLease, f.number), encodeLease(f.epoch+1, f.committed, f.count), pebble.NoSync); err != nil {
+	// Epochs come from the store's one source of numbers, so a table that was dropped and created again never repeats one. The record need not be durable before
+	// the commits that carry the epoch are: they come later in the log.
+	epoch, err := s.numbers.take(s.db, 1)
+	if err == nil {
+		err = s.db.Set(key(keyLease, f.number), encodeLease(int64(epoch), f.committed, f.count), pebble.NoSync)
+	}
+	if err != nil {
 		return store.Lease{}, s.failed("acquiring a table", err)
 	}
-	f.epoch++
+	f.epoch = int64(epoch)
 	f.holder, f.until = owner, now.Add(ttl)
 	return store.Lease{Table: id, Owner: owner, Epoch: f.epoch, Until: f.until}, nil
 }

@@ -206,6 +206,13 @@ func testTruncate(t *testing.T, b Backend) {
 	if rows := all(t, s, "t"); len(rows) != 0 {
 		t.Errorf("a table created again has rows %v", rows)
 	}
+	// A writer that has not noticed is no writer of the new table, even if that has one of the same name.
+	acquire(t, s, "t", "me")
+	for _, l := range []store.Lease{lease, next} {
+		if _, err := s.Commit(ctx, &store.Commit{Table: "t", Lease: l}); !errors.Is(err, store.ErrFenced) {
+			t.Errorf("committing to a table created again under a lease of the former: %v", err)
+		}
+	}
 	if events, err = s.Events(ctx, "t", 0, 10); err != nil || len(events) != 0 {
 		t.Errorf("a table created again has events %v, %v", events, err)
 	}

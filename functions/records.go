@@ -217,7 +217,7 @@ func buildReader(param expr.Kind, result sql.Type, otherwise parserMode, open fu
 			text, whole, bad := r.json(bytes)
 			switch {
 			case bad != nil && mode == failFast:
-				return nil, sqlerr.New(sqlerr.BadValue, "'%s': the record cannot be decoded: %v", f.Name, bad).WithHint("the option mode => 'PERMISSIVE' gives NULL for what is bad: %s(…, map('mode', 'PERMISSIVE'))", f.Name)
+				return nil, sqlerr.New(sqlerr.BadRecord, "'%s': the record cannot be decoded: %v", f.Name, bad).WithHint("the option mode => 'PERMISSIVE' gives NULL for what is bad: %s(…, map('mode', 'PERMISSIVE'))", f.Name)
 			case !whole && otherwise == failFast:
 				return nil, nil
 			}

@@ -89,6 +89,29 @@ JOIN read_kafka(bootstrapServers => 'BROKERS', subscribe => 'customers') c ON c.
 WHERE c.value IS NOT NULL
 GROUP BY 1 ORDER BY revenue DESC`,
 	},
+	{
+		"A streaming table keeps itself fresh, exactly once, over every crash.",
+		`CREATE OR REFRESH STREAMING TABLE main.live_orders AS
+SELECT value::string:order_id::bigint AS order_id, value::string:type AS type, value::string:customer.city AS city,
+       value::string:total::decimal(12,2) AS total, partition, offset, timestamp AS ts
+FROM STREAM read_kafka(bootstrapServers => 'BROKERS', subscribe => 'orders', startingOffsets => 'earliest')`,
+	},
+	{
+		"It answers at the speed of memory.",
+		`SELECT city, count(*) AS orders, sum(total) AS revenue, max(ts) AS newest FROM main.live_orders WHERE total > 0 GROUP BY city ORDER BY revenue DESC LIMIT 5`,
+	},
+	{
+		"How it is doing, and how far it is behind each partition.",
+		`SHOW STREAMING TABLES FROM main`,
+	},
+	{
+		"",
+		"SELECT topic, `partition`, next_offset, end_offset, lag FROM information_schema.streaming_table_partitions WHERE table_name = 'live_orders' ORDER BY `partition`",
+	},
+	{
+		"Records on which its query fails are kept with their bytes.",
+		"SELECT `partition`, `offset`, value::string AS raw, error FROM main.`live_orders$errors` ORDER BY `partition`, `offset`",
+	},
 }
 
 // Tour runs the stops on the server at addr over the MySQL protocol and writes each statement, its result and what it read to out.

@@ -53,7 +53,7 @@ func ofRecord(err error) bool {
 	case sqlerr.BadRecord, sqlerr.Unexpected, sqlerr.ScanMemory, sqlerr.Interrupted, sqlerr.Timeout:
 		return false
 	}
-	return !slices.Contains(fromKafka, e.Kind) && !slices.Contains(final, e.Kind)
+	return e.Kind.Fault != sqlerr.External && !slices.Contains(fromKafka, e.Kind) && !slices.Contains(final, e.Kind)
 }
 
 func ofStore(err error) bool {

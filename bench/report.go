@@ -68,8 +68,7 @@ func median(of []usage, f func(usage) float64) float64 {
 	for _, u := range of {
 		v = append(v, f(u))
 	}
-	slices.Sort(v)
-	return v[len(v)/2]
+	return middle(v)
 }
 
 // barless: the measurement is for comparison only.
@@ -92,7 +91,7 @@ func (m *measurement) met() bool {
 	if m.MaxRSSRatio > 0 && median(m.Own, rss) > m.MaxRSSRatio*median(m.Base, rss) {
 		return false
 	}
-	fast := rs[len(rs)/2] >= m.Bar
+	fast := middle(rs) >= m.Bar
 	quick := m.MaxWall == 0 || median(m.Own, func(u usage) float64 { return u.Wall }) <= m.MaxWall
 	return fast && quick || m.Either && (fast || quick)
 }
@@ -171,7 +170,7 @@ func (r *report) row(m *measurement) string {
 	if m.Note != "" {
 		verdict += ", " + m.Note
 	}
-	return fmt.Sprintf("| %s | %s | %s | %s | %.2f× | %.2f-%.2f | %s | %s | %.3f / %.3f | %.2f / %.2f | %.0f / %.0f |", m.ID, m.Title, m.Variant, m.Against, rs[len(rs)/2], rs[0], rs[len(rs)-1],
+	return fmt.Sprintf("| %s | %s | %s | %s | %.2f× | %.2f-%.2f | %s | %s | %.3f / %.3f | %.2f / %.2f | %.0f / %.0f |", m.ID, m.Title, m.Variant, m.Against, middle(rs), rs[0], rs[len(rs)-1],
 		bar, verdict, median(m.Base, wall), median(m.Own, wall), median(m.Base, cpu), median(m.Own, cpu), median(m.Base, rss), median(m.Own, rss))
 }
 

@@ -48,8 +48,8 @@ func slope(x, y []float64) float64 {
 	return xy / xx
 }
 
-// middle is the median.
+// middle is the median, between the two in the middle of an even number.
 func middle(v []float64) float64 {
 	v = slices.Sorted(slices.Values(v))
-	return v[len(v)/2]
+	return (v[(len(v)-1)/2] + v[len(v)/2]) / 2
 }

@@ -20,6 +20,12 @@ func TestInterval(t *testing.T) {
 	}
 }
 
+func TestMiddle(t *testing.T) {
+	if middle([]float64{3, 1, 2}) != 2 || middle([]float64{4, 1}) != 2.5 {
+		t.Error("not the median")
+	}
+}
+
 func TestSlope(t *testing.T) {
 	for _, want := range []float64{0, 0.5, 1, 2} {
 		x := []float64{1, 2, 4, 8}

@@ -249,7 +249,7 @@ func ask[V any](ctx context.Context, c *Client, request func(context.Context, *s
 		default: // what went wrong before says more than that there was no time left
 			return v, err
 		}
-		judged, next := judge(c.config.URLs[at], tried)
+		next, judged := judge(c.config.URLs[at], tried)
 		if err = judged; next == final {
 			return v, err
 		}

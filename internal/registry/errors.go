@@ -44,7 +44,7 @@ const (
 )
 
 // judge turns the error of one try at a URL into one for the user.
-func judge(at string, err error) (error, outcome) {
+func judge(at string, err error) (outcome, error) {
 	var answer *sr.ResponseError
 	if errors.As(err, &answer) {
 		return judgeAnswer(at, answer)
@@ -63,41 +63,41 @@ func judge(at string, err error) (error, outcome) {
 		if e, ok := sqlerr.As(refused); ok {
 			text = e.Msg
 		}
-		return sqlerr.New(sqlerr.RegistryHostRefused, "schema registry '%s': %s", at, text).WithCause(err).
-			WithHint("ask the operator of the server to add it to --allow-hosts"), final
+		return final, sqlerr.New(sqlerr.RegistryHostRefused, "schema registry '%s': %s", at, text).WithCause(err).
+			WithHint("ask the operator of the server to add it to --allow-hosts")
 	case errors.As(err, &redirect):
-		return sqlerr.New(sqlerr.RegistryProtocol, "schema registry '%s': %s, which is not followed", at, redirect).WithCause(err).
-			WithHint("give the URL that it redirects to"), final
+		return final, sqlerr.New(sqlerr.RegistryProtocol, "schema registry '%s': %s, which is not followed", at, redirect).WithCause(err).
+			WithHint("give the URL that it redirects to")
 	case errors.Is(err, errTooLarge):
-		return sqlerr.New(sqlerr.RegistryProtocol, "schema registry '%s': the answer is too large", at).WithCause(err), final
+		return final, sqlerr.New(sqlerr.RegistryProtocol, "schema registry '%s': the answer is too large", at).WithCause(err)
 	case errors.As(err, &notTLS):
-		return sqlerr.New(sqlerr.RegistryTLS, "schema registry '%s' does not speak TLS", at).WithCause(err).WithHint("use http:// for it"), final
+		return final, sqlerr.New(sqlerr.RegistryTLS, "schema registry '%s' does not speak TLS", at).WithCause(err).WithHint("use http:// for it")
 	case errors.As(err, &authority), errors.As(err, &name), errors.As(err, &certificate):
-		return sqlerr.New(sqlerr.RegistryTLS, "schema registry '%s': its certificate is refused: %s", at, cause(err)).WithCause(err), final
+		return final, sqlerr.New(sqlerr.RegistryTLS, "schema registry '%s': its certificate is refused: %s", at, cause(err)).WithCause(err)
 	case errors.As(err, &alert), errors.As(err, &network) && network.Op == "remote error":
-		return sqlerr.New(sqlerr.RegistryTLS, "schema registry '%s' refused the TLS handshake: %s", at, cause(err)).WithCause(err).
-			WithHint("it may want a client certificate"), final
+		return final, sqlerr.New(sqlerr.RegistryTLS, "schema registry '%s' refused the TLS handshake: %s", at, cause(err)).WithCause(err).
+			WithHint("it may want a client certificate")
 	case strings.Contains(err.Error(), "unable to decode ok response body"):
-		return notARegistry(at, "its answer is not what a registry gives").WithCause(err), final
+		return final, notARegistry(at, "its answer is not what a registry gives").WithCause(err)
 	case strings.Contains(err.Error(), "server gave HTTP response to HTTPS client"):
-		return sqlerr.New(sqlerr.RegistryTLS, "schema registry '%s' does not speak TLS", at).WithCause(err).WithHint("use http:// for it"), final
+		return final, sqlerr.New(sqlerr.RegistryTLS, "schema registry '%s' does not speak TLS", at).WithCause(err).WithHint("use http:// for it")
 	default:
-		return sqlerr.New(sqlerr.RegistryUnreachable, "schema registry '%s' cannot be reached: %s", at, cause(err)).WithCause(err), again
+		return again, sqlerr.New(sqlerr.RegistryUnreachable, "schema registry '%s' cannot be reached: %s", at, cause(err)).WithCause(err)
 	}
 }
 
-func judgeAnswer(at string, answer *sr.ResponseError) (error, outcome) {
+func judgeAnswer(at string, answer *sr.ResponseError) (outcome, error) {
 	switch code := answer.StatusCode; {
 	case code == http.StatusUnauthorized:
-		return sqlerr.New(sqlerr.RegistryAuth, "schema registry '%s' refused the login (HTTP 401)", at).WithCause(answer), final
+		return final, sqlerr.New(sqlerr.RegistryAuth, "schema registry '%s' refused the login (HTTP 401)", at).WithCause(answer)
 	case code == http.StatusForbidden:
-		return sqlerr.New(sqlerr.RegistryAuth, "schema registry '%s' does not allow the request (HTTP 403)", at).WithCause(answer), final
+		return final, sqlerr.New(sqlerr.RegistryAuth, "schema registry '%s' does not allow the request (HTTP 403)", at).WithCause(answer)
 	case code == http.StatusNotFound && (answer.ErrorCode >= firstNotFound && answer.ErrorCode <= lastNotFound || answer.ErrorCode == http.StatusNotFound && answer.Message != ""):
-		return &missing{answer.Message}, final
+		return final, &missing{answer.Message}
 	case code == http.StatusTooManyRequests || code == http.StatusRequestTimeout || code >= 500:
-		return sqlerr.New(sqlerr.RegistryUnreachable, "schema registry '%s' answers with HTTP %d%s", at, code, said(answer)).WithCause(answer), again
+		return again, sqlerr.New(sqlerr.RegistryUnreachable, "schema registry '%s' answers with HTTP %d%s", at, code, said(answer)).WithCause(answer)
 	default:
-		return notARegistry(at, fmt.Sprintf("it answers with HTTP %d%s", code, said(answer))).WithCause(answer), final
+		return final, notARegistry(at, fmt.Sprintf("it answers with HTTP %d%s", code, said(answer))).WithCause(answer)
 	}
 }
 

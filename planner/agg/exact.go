@@ -50,7 +50,7 @@ func sumType(t sql.Type) sql.Type {
 func averageType(t sql.Type) sql.DecimalType {
 	precision, scale := digitsOf(t)
 	more := max(0, min(averageDigits, types.DecimalTypeMaxScale-scale))
-	return types.MustCreateDecimalType(uint8(min(precision+averageDigits, types.DecimalTypeMaxPrecision)), uint8(scale+more)).(sql.DecimalType)
+	return types.MustCreateDecimalType(uint8(min(precision+averageDigits, types.DecimalTypeMaxPrecision)), uint8(scale+more))
 }
 
 // exactSum is SUM and, where average is not nil, AVG over integers and decimals. The engine's own adds integers up as doubles, and is wrong above 2^53.

@@ -113,10 +113,10 @@ func (b *builder) build(n *avro.SchemaNode, namespace string, depth int) (*node,
 		return made, nil
 	case n.Type == "fixed":
 		made.wire, made.size = fixed, n.Size
-		b.define(made, n, namespace)
+		b.define(made, n)
 	case n.Type == "enum":
 		made.wire, made.symbols, made.fallback = enum, n.Symbols, n.EnumDefault
-		b.define(made, n, namespace)
+		b.define(made, n)
 	case n.Type == "record", n.Type == "error":
 		return b.record(made, n, namespace, depth)
 	default:
@@ -135,7 +135,7 @@ func (b *builder) build(n *avro.SchemaNode, namespace string, depth int) (*node,
 
 func (b *builder) record(made *node, n *avro.SchemaNode, namespace string, depth int) (*node, error) {
 	made.wire, made.uses = record, 1
-	namespace = b.define(made, n, namespace)
+	namespace = b.define(made, n)
 	b.all = append(b.all, made)
 	for i := range n.Fields {
 		f := &n.Fields[i]
@@ -149,8 +149,8 @@ func (b *builder) record(made *node, n *avro.SchemaNode, namespace string, depth
 	return made, nil
 }
 
-// define notes a named type and returns the namespace inside it.
-func (b *builder) define(made *node, n *avro.SchemaNode, namespace string) string {
+// define notes a named type, of which the parser gives the namespace also where it is inherited, and returns the namespace inside it.
+func (b *builder) define(made *node, n *avro.SchemaNode) (namespace string) {
 	made.name = n.Name
 	if dot := strings.LastIndexByte(n.Name, '.'); dot >= 0 {
 		namespace = n.Name[:dot]

@@ -488,10 +488,10 @@ func TestExplainAnalyze(t *testing.T) {
 		args      []any
 		text      string
 	}{
-		{"EXPLAIN ANALYZE SELECT id FROM t WHERE id % 2 = 1", nil, "[rows in 3, out 2, time "},
-		{"EXPLAIN ANALYZE SELECT id FROM t WHERE id % 2 = ?", []any{1}, "[rows in 3, out 2, time "},
+		{"EXPLAIN ANALYZE SELECT id FROM t WHERE id % 2 = 1", nil, "filter: rows in 3, out 2, time "},
+		{"EXPLAIN ANALYZE SELECT id FROM t WHERE id % 2 = ?", []any{1}, "filter: rows in 3, out 2, time "},
 		{"EXPLAIN ANALYZE FORMAT=JSON SELECT id FROM t WHERE id % 2 = ?", []any{1}, `"rows": 2`},
-		{"EXPLAIN FORMAT=JSON SELECT id FROM t WHERE id % 2 = ?", []any{1}, `"operator": "Filter"`},
+		{"EXPLAIN FORMAT=JSON SELECT id FROM t WHERE id % 2 = ?", []any{1}, `"pushed": "checked in the scan"`},
 		{"EXECUTE p", nil, `"rows": 2`},
 	} {
 		got, err := rows(db, q.statement, q.args...)

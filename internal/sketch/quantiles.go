@@ -24,13 +24,14 @@ type Quantiles struct {
 	n        int64 // values in list
 	list     []ranked
 	waiting  []int64
-	spare    []ranked
+	// spare and fresh are memory that is used again.
+	spare, fresh []ranked
 }
 
 type ranked struct{ value, gap, slack int64 }
 
 // waitingValues is the size of the buffer.
-const waitingValues = 1024
+const waitingValues = 512
 
 // NewQuantiles makes an empty sketch.
 func NewQuantiles(accuracy int64) *Quantiles { return &Quantiles{accuracy: accuracy} }
@@ -68,13 +69,13 @@ func (q *Quantiles) settle() {
 		return
 	}
 	slices.Sort(q.waiting)
-	other := make([]ranked, len(q.waiting))
-	for i, x := range q.waiting {
-		other[i] = ranked{value: x, gap: 1}
+	q.fresh = q.fresh[:0]
+	for _, x := range q.waiting {
+		q.fresh = append(q.fresh, ranked{value: x, gap: 1})
 	}
 	q.n += int64(len(q.waiting))
 	q.waiting = q.waiting[:0]
-	q.join(other)
+	q.join(q.fresh)
 }
 
 // join merges a list, whose values are counted in n already.
@@ -142,7 +143,9 @@ func (q *Quantiles) Quantile(f float64) int64 {
 }
 
 // Bytes is the memory held.
-func (q *Quantiles) Bytes() int { return 24*cap(q.list) + 24*cap(q.spare) + 8*cap(q.waiting) + 128 }
+func (q *Quantiles) Bytes() int {
+	return 24*(cap(q.list)+cap(q.spare)+cap(q.fresh)) + 8*cap(q.waiting) + 128
+}
 
 // Append encodes the sketch.
 func (q *Quantiles) Append(dst []byte) []byte {

@@ -12,7 +12,6 @@ import (
 	"github.com/dolthub/go-mysql-server/sql"
 	"github.com/dolthub/go-mysql-server/sql/types"
 
-	"millrace/internal/column"
 	"millrace/internal/decode/avro"
 	"millrace/internal/decode/ddl"
 	"millrace/internal/decode/json"
@@ -40,14 +39,11 @@ func optionsOf(f *Function, text string, known []string) (map[string]string, err
 
 // jsonSchema reads the schema of from_json: columns, or one type.
 func jsonSchema(f *Function, text string) (_ *json.Schema, bare bool, err error) {
-	columns, err := ddl.Parse(text)
-	if t, typeErr := ddl.ParseType(text); typeErr == nil {
-		if t.Name != ddl.Struct {
-			field := ddl.Column{Name: "value", Type: t}
-			return json.NewSchema([]json.Field{{Field: field.Field(), Path: json.Path{}, KeepNull: t.Name == ddl.Variant}}), true, nil
-		}
-		columns, err = t.Fields, nil
+	if t, err := ddl.ParseType(text); err == nil && t.Name != ddl.Struct {
+		field := ddl.Column{Name: "value", Type: t}
+		return json.NewSchema([]json.Field{{Field: field.Field(), Path: json.Path{}, KeepNull: t.Name == ddl.Variant}}), true, nil
 	}
+	columns, err := ddl.StructFields(text)
 	if err != nil {
 		var where *ddl.Error
 		if errors.As(err, &where) {
@@ -288,21 +284,4 @@ func buildVariantGet(try bool) func(*sql.Context, *Function, []sql.Expression) (
 		}
 		return built(expr.NewCast(ctx, part, to, try))
 	}
-}
-
-// fieldOf finds a field of a schema as from_json takes it, for v.field.
-func fieldOf(text, name string) (column.Field, bool) {
-	columns, err := ddl.Parse(text)
-	if t, typeErr := ddl.ParseType(text); typeErr == nil && t.Name == ddl.Struct {
-		columns, err = t.Fields, nil
-	}
-	if err != nil {
-		return column.Field{}, false
-	}
-	for _, c := range columns {
-		if strings.EqualFold(c.Name, name) {
-			return c.Field(), true
-		}
-	}
-	return column.Field{}, false
 }

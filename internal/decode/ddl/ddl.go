@@ -85,6 +85,18 @@ func Fields(columns []Column) []column.Field {
 	return fields
 }
 
+// StructFields reads the fields of a struct: a list of columns, or STRUCT<…>. Any other type is an error.
+func StructFields(text string) ([]Column, error) {
+	t, err := ParseType(text)
+	switch {
+	case err != nil:
+		return Parse(text)
+	case t.Name != Struct:
+		return nil, &Error{Message: t.Name.String() + " is no STRUCT"}
+	}
+	return t.Fields, nil
+}
+
 // Field is one column as the engine has it.
 func (c Column) Field() column.Field {
 	f := column.Field{Name: c.Name, Nullable: true}

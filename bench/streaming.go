@@ -432,7 +432,7 @@ func measureManyTables(ctx context.Context, c *config, r *report) error {
 	}
 	if c.wants("P12") {
 		var p99 float64
-		const commits = "SELECT commit_ms FROM information_schema.streaming_table_progress WHERE input_rows > 0 ORDER BY commit_ms"
+		const commits = "SELECT commit_ms FROM information_schema.streaming_table_progress WHERE num_input_rows > 0 ORDER BY commit_ms"
 		rows, err := s.db.QueryContext(ctx, commits)
 		if err != nil {
 			return err

@@ -227,3 +227,32 @@ func TestBadRecordsGoToTheTableOfErrors(t *testing.T) {
 	gives(t, db, "SELECT id, s FROM slow ORDER BY id", "1|K000\n2|K000\n3|K000\n4|K000")
 	gives(t, db, "SELECT count(*) FROM `slow$errors`", "3")
 }
+
+// What a format cannot decode is a row with NULLs, or none, as mode says, and is kept in any case.
+func TestRecordsThatCannotBeDecodedAreKept(t *testing.T) {
+	b := testkit.StartBroker(t)
+	b.Topic(t, "orders", 1, nil)
+	cl := b.Client(t)
+	send := func(values ...string) {
+		for _, v := range values {
+			testkit.Produce(t, cl, &kgo.Record{Topic: "orders", Value: []byte(v)})
+		}
+	}
+	send(`{"id":1}`, `{"id":`, `{"id":"x"}`)
+	r := start(t)
+	db := r.root(t)
+	for table, mode := range map[string]string{"nulls": "PERMISSIVE", "drops": "DROPMALFORMED"} {
+		do(t, db, fmt.Sprintf("CREATE STREAMING TABLE %s AS SELECT id, _offset FROM STREAM read_kafka(bootstrapServers => '%s', subscribe => 'orders', startingOffsets => 'earliest', format => 'json', schema => 'id BIGINT', mode => '%s')", table, b.Addrs[0], mode))
+	}
+	send(`no json`, `{"id":2}`)
+	comes(t, r, "SELECT count(*), count(id) FROM nulls", "5|2")
+	comes(t, r, "SELECT count(*), count(id) FROM drops", "2|2")
+	for _, table := range []string{"nulls", "drops"} {
+		comes(t, r, "SELECT offset, value::string FROM `"+table+"$errors` WHERE error <> '' ORDER BY offset", "1|{\"id\":\n2|{\"id\":\"x\"}\n3|no json")
+	}
+	_, err := rows(db, fmt.Sprintf("CREATE STREAMING TABLE strict AS SELECT id FROM STREAM read_kafka(bootstrapServers => '%s', subscribe => 'orders', startingOffsets => 'earliest', format => 'json', schema => 'id BIGINT', mode => 'FAILFAST')", b.Addrs[0]))
+	if err == nil || !strings.Contains(err.Error(), "offset 1") {
+		t.Errorf("FAILFAST: %v", err)
+	}
+	gives(t, db, "SELECT state FROM information_schema.streaming_tables WHERE table_name = 'strict'", "failed")
+}

@@ -62,6 +62,8 @@ type streamQuery struct {
 	fields   []column.Field
 	columns  []streaming.Column
 	read     executor.Read
+	// faults find the records that cannot be decoded, nil when nothing is decoded.
+	faults *faults
 }
 
 func (q *streamQuery) context(ctx context.Context) *sql.Context {
@@ -94,6 +96,7 @@ func (q *streamQuery) plan(c *sql.Context) error {
 	if q.read, err = readOf(c, source); err != nil {
 		return err
 	}
+	q.faults = newFaults(source.Layout())
 	node, err := q.session.engine.BoundQueryPlan(c, st.text, st.ast, nil)
 	if err != nil {
 		return err
@@ -233,8 +236,24 @@ func (q *streamQuery) Read() executor.Read { return q.read }
 func (q *streamQuery) Close() { q.session.close() }
 
 // Run implements executor.Query.
-func (q *streamQuery) Run(ctx context.Context, open executor.Open, take func(*column.Batch) error) (err error) {
-	c := q.context(readkafka.WithSource(ctx, func(ctx context.Context, req scan.Request) (scan.Source, error) { return open(ctx, req) }))
+func (q *streamQuery) Run(ctx context.Context, open executor.Open, take func(*column.Batch) error) (bad *column.Batch, err error) {
+	var wait func() (*column.Batch, error)
+	c := q.context(readkafka.WithSource(ctx, func(ctx context.Context, req scan.Request) (scan.Source, error) {
+		if q.faults == nil || wait != nil {
+			return open(ctx, req)
+		}
+		return q.faults.openWatched(ctx, open, req, &wait)
+	}))
+	err = q.run(c, take)
+	if wait != nil {
+		found, failed := wait()
+		bad, err = found, errors.Join(err, failed)
+	}
+	return bad, err
+}
+
+// run runs the plan in the context that says what is read.
+func (q *streamQuery) run(c *sql.Context, take func(*column.Batch) error) (err error) {
 	defer sqltable.EndStatement(c)
 	c.ClearWarnings()
 	if q.volatile {

@@ -28,26 +28,62 @@ const seenColumn = "seen_at"
 // errorsVersion is the version of the schema of tables of bad records, which nothing changes.
 const errorsVersion = 1
 
-// badRows are the rows for bad records of r.
-func badRows(r *records, bad []badRecord) *column.Batch {
-	b := new(column.Batch)
-	b.Reset(ErrorColumns())
-	now := time.Now().UnixMicro()
-	for _, x := range bad {
-		from := r.pieces[x.piece]
-		for c, at := range []int{atTopic, atPartition, atOffset, atTimestamp, atKey, atValue} {
-			b.Cols[c].AppendRow(&from.Cols[at], x.i)
-		}
-		b.Cols[6].AppendBytes([]byte(x.err.Error()))
-		b.Cols[7].AppendInt(now)
-		b.N++
-	}
+// bad collects bad records as the rows of their table.
+type bad struct {
+	batch *column.Batch
+	now   int64
+}
+
+func newBad() *bad {
+	b := &bad{new(column.Batch), time.Now().UnixMicro()}
+	b.batch.Reset(ErrorColumns())
 	return b
+}
+
+// The places of the columns that are not those of the record.
+const (
+	atError = 6
+	atSeen  = 7
+)
+
+// addRecord adds a record on which the query fails.
+func (b *bad) addRecord(r *records, x row, err error) {
+	from := r.pieces[x.piece]
+	for c, at := range []int{atTopic, atPartition, atOffset, atTimestamp, atKey, atValue} {
+		b.batch.Cols[c].AppendRow(&from.Cols[at], x.i)
+	}
+	b.batch.Cols[atError].AppendBytes([]byte(err.Error()))
+	b.batch.Cols[atSeen].AppendInt(b.now)
+	b.batch.N++
+}
+
+// add adds records that could not be decoded, as a run gives them; nil for none.
+func (b *bad) add(undecoded *column.Batch) {
+	if undecoded == nil {
+		return
+	}
+	for c := range undecoded.Cols {
+		b.batch.Cols[c].AppendFrom(&undecoded.Cols[c], undecoded.Sel, undecoded.Live())
+	}
+	for range undecoded.Live() {
+		b.batch.Cols[atSeen].AppendInt(b.now)
+	}
+	b.batch.N += undecoded.Live()
+}
+
+// badOf is the rows for what one run gave, nil for none.
+func badOf(undecoded *column.Batch) *column.Batch {
+	if undecoded == nil || undecoded.Live() == 0 {
+		return nil
+	}
+	b := newBad()
+	b.add(undecoded)
+	return b.batch
 }
 
 // makeRoom removes the oldest bad records when there would be more than the setting allows.
 func (t *Table) makeRoom(ctx context.Context, st step) error {
-	if len(st.bad) == 0 {
+	if st.bad == nil || st.bad.N == 0 {
 		return nil
 	}
 	limit := t.setting().ErrorBytes

@@ -14,9 +14,8 @@ import (
 // step is one commit: where the table moves to, and what it brings besides t.rows.
 type step struct {
 	moves []store.Move
-	// bad are records of from that gave no row.
-	bad  []badRecord
-	from *records
+	// bad are the rows of the table of bad records, nil for none.
+	bad *column.Batch
 	// newest are the greatest timestamps read of each partition.
 	newest map[store.Partition]int64
 	// records and bytes were read for offsets; start is when that began, computed when the rows were there.
@@ -69,8 +68,8 @@ func (t *Table) apply(ctx context.Context, c *store.Commit, rows *column.Batch, 
 			}
 			c.Writes = append(c.Writes, store.Write{Table: t.ID, SchemaVersion: t.schema.Version, Rows: batch})
 		}
-		if len(st.bad) > 0 {
-			c.Writes = append(c.Writes, store.Write{Table: t.ErrorsID, SchemaVersion: errorsVersion, Rows: badRows(st.from, st.bad)})
+		if st.bad != nil && st.bad.N > 0 {
+			c.Writes = append(c.Writes, store.Write{Table: t.ErrorsID, SchemaVersion: errorsVersion, Rows: st.bad})
 		}
 		number, err := t.Store.Commit(ctx, c)
 		switch {

@@ -162,13 +162,14 @@ func (t *Table) taken(ctx context.Context, q Query, r *records) error {
 	failpoint.Hit("executor.gathered")
 	t.rows.Reset(q.Columns())
 	if r.rows > 0 {
-		err := q.Run(ctx, func(_ context.Context, req scan.Request) (scan.Source, error) { return r.source(0, r.rows, req), nil }, taker(&t.rows))
+		undecoded, err := q.Run(ctx, func(_ context.Context, req scan.Request) (scan.Source, error) { return r.source(0, r.rows, req), nil }, taker(&t.rows))
 		if err != nil && ofRecord(err) {
 			return t.isolated(ctx, q, r, st, err)
 		}
 		if err != nil {
 			return err
 		}
+		st.bad = badOf(undecoded)
 	}
 	failpoint.Hit("executor.computed")
 	st.computed = time.Now()

@@ -7,24 +7,19 @@ import (
 	"millrace/internal/scan"
 )
 
-// badRecord is a record on which the query fails.
-type badRecord struct {
-	row
-	err error
-}
-
 // isolate runs the query over records without those on which it fails, which it returns. It gallops: a run that succeeds is followed by one over twice as many
 // records, one that fails by one over half as many, so that good stretches cost few runs and a topic of nothing but bad records one run each.
-func (t *Table) isolate(ctx context.Context, q Query, r *records, rows *column.Batch) ([]badRecord, error) {
-	var bad []badRecord
+func (t *Table) isolate(ctx context.Context, q Query, r *records, rows *column.Batch) (*column.Batch, error) {
+	bad := newBad()
 	for from, step := 0, max(r.rows/2, 1); from < r.rows; {
 		step = min(step, r.rows-from)
 		before := rows.N
-		err := q.Run(ctx, func(_ context.Context, req scan.Request) (scan.Source, error) {
+		undecoded, err := q.Run(ctx, func(_ context.Context, req scan.Request) (scan.Source, error) {
 			return r.source(from, from+step, req), nil
 		}, taker(rows))
 		switch {
 		case err == nil:
+			bad.add(undecoded)
 			from += step
 			step *= 2
 		case ctx.Err() != nil:
@@ -36,11 +31,11 @@ func (t *Table) isolate(ctx context.Context, q Query, r *records, rows *column.B
 			step /= 2
 		default:
 			truncate(rows, before)
-			bad = append(bad, badRecord{r.at(from), err})
+			bad.addRecord(r, r.at(from), err)
 			from++
 		}
 	}
-	return bad, nil
+	return bad.batch, nil
 }
 
 // taker collects the rows of a run.

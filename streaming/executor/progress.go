@@ -43,7 +43,11 @@ func (p *Progress) Lags() (average float64, most, least int64) {
 func (t *Table) progress(st step, rows int, began time.Time) Progress {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return Progress{Batch: t.record.Batch, Time: st.start, Records: st.records, Bytes: st.bytes, Rows: int64(rows), Bad: int64(len(st.bad)), Duration: Durations{Read: began.Sub(st.start)},
+	bad := int64(0)
+	if st.bad != nil {
+		bad = int64(st.bad.N)
+	}
+	return Progress{Batch: t.record.Batch, Time: st.start, Records: st.records, Bytes: st.bytes, Rows: int64(rows), Bad: bad, Duration: Durations{Read: began.Sub(st.start)},
 		Moves: st.moves, Ends: t.ends}
 }
 

@@ -18,7 +18,9 @@ type Query interface {
 	// Run computes the query over the records of one source, which open makes of the request that the plan has for it, and closes it. The batches that
 	// take is given are valid until it returns. Run returns an error of open, of the source or of take as it is; others are about a record's content, or
 	// faults. Rows may have been taken before an error: the caller drops them.
-	Run(ctx context.Context, open Open, take func(*column.Batch) error) error
+	//
+	// bad are the records that their format could not decode, nil when there are none: the columns of ErrorColumns without the last one. They are the caller's.
+	Run(ctx context.Context, open Open, take func(*column.Batch) error) (bad *column.Batch, err error)
 	// Close gives back what the query holds.
 	Close()
 }

@@ -218,7 +218,7 @@ func (t *Table) learn(ctx context.Context, q Query) error {
 	t.columns = q.Columns()
 	t.rows.Reset(t.columns)
 	nothing := newRecords(recordFields)
-	err := q.Run(ctx, func(_ context.Context, req scan.Request) (scan.Source, error) {
+	_, err := q.Run(ctx, func(_ context.Context, req scan.Request) (scan.Source, error) {
 		t.request = req
 		return nothing.source(0, 0, scan.Request{}), nil
 	}, taker(&t.rows))

@@ -57,7 +57,7 @@ func (t *Table) bounded(ctx context.Context, q Query, snap *kafka.Snapshot, rang
 	start := time.Now()
 	t.rows.Reset(q.Columns())
 	var src scan.Source
-	err := q.Run(ctx, func(ctx context.Context, req scan.Request) (_ scan.Source, err error) {
+	undecoded, err := q.Run(ctx, func(ctx context.Context, req scan.Request) (_ scan.Source, err error) {
 		src, err = bounds(ctx, snap, ranges, q.Read(), req)
 		return src, err
 	}, func(b *column.Batch) error {
@@ -71,7 +71,7 @@ func (t *Table) bounded(ctx context.Context, q Query, snap *kafka.Snapshot, rang
 		return err
 	}
 	failpoint.Hit("executor.computed")
-	st := step{start: start, computed: time.Now()}
+	st := step{start: start, computed: time.Now(), bad: badOf(undecoded)}
 	if src != nil {
 		stats := src.Stats()
 		st.records, st.bytes = stats.Records, stats.BytesDecoded
@@ -143,10 +143,10 @@ func (t *Table) isolated(ctx context.Context, q Query, r *records, st step, fail
 	if err != nil {
 		return err
 	}
-	if len(bad) == 0 && failed != nil {
+	if bad.N == 0 && failed != nil {
 		t.log.Debug("a failure of a streaming table's query did not come again", "table", t.name, "error", failed)
 	}
-	st.computed, st.from, st.bad = time.Now(), r, bad
+	st.computed, st.bad = time.Now(), bad
 	st.newest = maps.Clone(r.newest)
 	return t.commit(ctx, st)
 }

@@ -19,6 +19,15 @@ type cached struct {
 	column *segment.Column
 	filter []byte
 	bytes  int64
+
+	zoned sync.Once
+	zones []zone
+}
+
+// bounds gives the zones of a column of numbers, made when they are first wanted.
+func (x *cached) bounds() []zone {
+	x.zoned.Do(func() { x.zones = zonesOf(&x.column.Vector) })
+	return x.zones
 }
 
 // cache keeps decoded columns and checked filters, the least recently used go first. What it has handed out lives on while it is used: that is bounded by a

@@ -181,6 +181,7 @@ func TestLookUpsReadOneSegment(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer snap.Close()
+	delivered := int64(0)
 	read := func(c store.Condition) int64 {
 		src, err := snap.Scan(t.Context(), store.ScanSpec{Table: "t", Columns: []int{0}, Where: []store.Condition{c}, Limit: -1})
 		if err == nil {
@@ -189,14 +190,18 @@ func TestLookUpsReadOneSegment(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		if stats := src.Stats(); stats.Offsets != stats.OffsetsDone {
+			t.Errorf("at the end, stats are %+v", stats)
+		}
+		delivered = src.Stats().Records
 		return src.Stats().Batches
 	}
 	r := rand.New(rand.NewPCG(1, 1))
 	segments := int64(0)
 	for range 50 {
 		n := r.IntN(8 * each)
-		if got := read(store.Condition{Column: 0, Ranges: []store.Range{store.Point(store.Int(int64(n)))}}); got != 1 {
-			t.Errorf("looking up number %d reads %d segments", n, got)
+		if got := read(store.Condition{Column: 0, Ranges: []store.Range{store.Point(store.Int(int64(n)))}}); got != 1 || delivered == 0 || delivered > windowRows {
+			t.Errorf("looking up number %d reads %d segments and delivers %d rows", n, got, delivered)
 		}
 		segments += read(store.Condition{Column: 1, Ranges: []store.Range{store.Point(store.Text(textOf(n)))}})
 	}

@@ -20,6 +20,7 @@ type lane struct {
 	batch   column.Batch
 	whole   []*column.Vector  // of the segment at hand, by column
 	reused  []*segment.Column // memory of columns that are not cached
+	zones   [][]zone          // of the segment at hand, by narrowing; nil where there are none
 	missing []*column.Vector  // what columns read as that a segment lacks
 	blobs   blobReader
 }
@@ -29,6 +30,7 @@ func newLane(s *source, sink scan.Sink) *lane {
 	return &lane{
 		source: s, sink: sink, batch: column.Batch{Cols: make([]column.Vector, n)},
 		whole: make([]*column.Vector, n), reused: make([]*segment.Column, n), missing: make([]*column.Vector, n),
+		zones: make([][]zone, len(s.narrow)),
 	}
 }
 
@@ -61,10 +63,14 @@ func (l *lane) piece(ctx context.Context, p *piece) error {
 		}
 	}
 	for from := 0; from < p.rows; from += windowRows {
+		n := min(windowRows, p.rows-from)
+		if !l.mayMeet(from / windowRows) {
+			s.rowsDone.Add(int64(n))
+			continue
+		}
 		if err := context.Cause(ctx); err != nil {
 			return err
 		}
-		n := min(windowRows, p.rows-from)
 		for i, v := range l.whole {
 			if p.chunks[i] > 0 {
 				l.batch.Cols[i] = window(v, from, n)
@@ -80,6 +86,29 @@ func (l *lane) piece(ctx context.Context, p *piece) error {
 		s.rowsDone.Add(int64(n))
 	}
 	return nil
+}
+
+// mayMeet reports whether rows of a window may meet all conditions.
+func (l *lane) mayMeet(window int) bool {
+	for i := range l.zones {
+		if n := &l.source.narrow[i]; l.zones[i] != nil && !n.mayMeet(l.whole[n.column], l.zones[i][window]) {
+			return false
+		}
+	}
+	return true
+}
+
+// narrow takes the zones of a column that was loaded: x is nil when it is not in the cache.
+func (l *lane) narrow(i int, x *cached, v *column.Vector) {
+	for k := range l.source.narrow {
+		switch {
+		case l.source.narrow[k].column != i:
+		case x != nil:
+			l.zones[k] = x.bounds()
+		default:
+			l.zones[k] = zonesOf(v)
+		}
+	}
 }
 
 // window is n rows of v from one on, a multiple of 64.
@@ -108,12 +137,18 @@ func (l *lane) load(p *piece, i int) error {
 			l.missing[i] = constant(c.Type, c.Default, windowRows)
 		}
 		l.whole[i] = l.missing[i]
+		for k := range s.narrow {
+			if s.narrow[k].column == i {
+				l.zones[k] = nil // planning has looked at the default
+			}
+		}
 		return nil
 	}
 	db := s.snap.store
 	k := cacheKey{s.table.number, p.blob, c.ID, false}
 	if x := db.cache.get(k); x != nil {
 		l.whole[i] = &x.column.Vector
+		l.narrow(i, x, nil)
 		if x.column.Vector.Type != c.Type { // widened since
 			v := x.column.Vector
 			v.Type = c.Type
@@ -132,9 +167,12 @@ func (l *lane) load(p *piece, i int) error {
 	}
 	s.decoded.Add(col.Bytes())
 	if s.admit {
-		db.cache.put(&cached{key: k, column: col, bytes: col.Bytes()})
+		x := &cached{key: k, column: col, bytes: col.Bytes()}
+		db.cache.put(x)
+		l.narrow(i, x, nil)
 	} else {
 		l.reused[i] = col
+		l.narrow(i, nil, &col.Vector)
 	}
 	l.whole[i] = &col.Vector
 	return nil

@@ -25,6 +25,7 @@ type source struct {
 	// admit says that what is decoded is kept in the cache: not when it would push out all else to no use.
 	admit bool
 
+	narrow []narrowing
 	top    *store.Top // nil: no order is of use
 	pieces [][]piece  // by split
 	splits []scan.Split
@@ -61,6 +62,7 @@ func (p *snapshot) Scan(ctx context.Context, spec store.ScanSpec) (scan.Source, 
 			return nil, fmt.Errorf("store: table %s has no column %d", t.id, c.Column)
 		}
 	}
+	s.narrow = narrowings(s.columns, t.schema, spec.Where)
 	if err := s.setTop(spec.Top); err != nil {
 		return nil, err
 	}

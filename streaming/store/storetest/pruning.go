@@ -127,3 +127,64 @@ func randomCondition(t *rapid.T, r *rand.Rand, columns []store.Column, rows []ro
 	}
 	return c
 }
+
+// testLargeSegments does the same with commits of many thousand rows, of which stores may leave out parts.
+func testLargeSegments(t *testing.T, b Backend) {
+	s := open(t, b)
+	ctx := t.Context()
+	columns := []store.Column{col("id", column.Int64), col("n", column.Int32), col("u", column.Uint64)}
+	must(t, s.CreateTable(ctx, store.TableSpec{ID: "t", Columns: columns}))
+	r := rand.New(rand.NewPCG(rand.Uint64(), 0))
+	var want []row
+	for part := range 4 {
+		var rows []row
+		for i := range 13000 {
+			n := int64(part*13000 + i)
+			x := row{store.Int(n), store.Int(n/10 + r.Int64N(50)), store.Int(n - 20000)}
+			if n%9001 < 4500 && r.IntN(3) > 0 { // stretches with many NULLs
+				x[1] = store.Value{}
+			}
+			rows = append(rows, x)
+		}
+		want = append(want, rows...)
+		insert(t, s, "t", rows)
+	}
+	added := col("added", column.Int64)
+	added.Default = store.Int(5)
+	_, err := s.AlterTable(ctx, "t", 1, store.AddColumn{Column: added})
+	must(t, err)
+	columns = append(columns, added)
+	for i := range want {
+		want[i] = append(want[i], store.Int(5))
+	}
+	snap, err := s.Snapshot(ctx)
+	must(t, err)
+	defer snap.Close()
+	for range 60 {
+		c := store.Condition{Column: r.IntN(4), Null: r.IntN(3) == 0}
+		lo := want[r.IntN(len(want))][c.Column]
+		switch {
+		case lo.IsNull():
+			c.Null = true
+		case r.IntN(2) == 0:
+			c.Ranges = []store.Range{store.Point(lo)}
+		default:
+			c.Ranges = []store.Range{{Min: lo, Max: store.Int(lo.Int64() + r.Int64N(3000))}}
+		}
+		where := []store.Condition{c, {Column: 0, Ranges: []store.Range{{Min: store.Int(r.Int64N(40000))}}}}
+		hold := func(x row) bool {
+			return where[0].Holds(columns[c.Column].Type.Kind, x[c.Column]) && where[1].Holds(column.Int64, x[0])
+		}
+		rows, err := read(ctx, snap, store.ScanSpec{Table: "t", Columns: []int{0, 1, 2, 3}, Where: where, Limit: -1, Lanes: 1 + r.IntN(2)})
+		must(t, err)
+		got := slices.DeleteFunc(rows, func(x row) bool { return !hold(x) })
+		slices.SortFunc(got, func(a, b row) int { return int(a[0].Int64() - b[0].Int64()) })
+		var all []row
+		for _, x := range want {
+			if hold(x) {
+				all = append(all, x)
+			}
+		}
+		sameRows(t, fmt.Sprintf("rows where %+v", where), got, all)
+	}
+}

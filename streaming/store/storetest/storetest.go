@@ -57,6 +57,7 @@ func Run(t *testing.T, b Backend) {
 		{"readers never see half a commit", testIsolation},
 		{"scans keep the contract of sources", testScanContract},
 		{"pruned scans miss nothing", testPruning},
+		{"nor do they in large segments", testLargeSegments},
 		{"operators run on stored rows", testOperators},
 		{"the first rows of an order are all there", testTop},
 		{"statistics", testStats},

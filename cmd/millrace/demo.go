@@ -65,7 +65,7 @@ func (c *demoCommand) Run(ctx context.Context, s *streams) (err error) {
 	if err := shop.Fill(ctx, now); err != nil {
 		return err
 	}
-	return c.serve(ctx, s, cfg, brokers, shop, now)
+	return c.serve(ctx, s, cfg, brokers, registry.URL(), shop, now)
 }
 
 // parts starts what the machine lacks.
@@ -93,7 +93,7 @@ func (c *demoCommand) parts(s *streams) (brokers string, registry *demo.Registry
 }
 
 // serve runs the server, the tour on it, and then the generator until ctx ends.
-func (c *demoCommand) serve(ctx context.Context, s *streams, cfg server.Config, brokers string, shop *demo.Shop, now time.Time) (err error) {
+func (c *demoCommand) serve(ctx context.Context, s *streams, cfg server.Config, brokers, registry string, shop *demo.Shop, now time.Time) (err error) {
 	ready := make(chan string, 1)
 	announce := cfg.Announce
 	cfg.Announce = func(name, address string) {
@@ -118,7 +118,7 @@ func (c *demoCommand) serve(ctx context.Context, s *streams, cfg server.Config, 
 		case <-ctx.Done():
 			return nil
 		}
-		if err := demo.Tour(ctx, addr, brokers, now, s.out); err != nil {
+		if err := demo.Tour(ctx, addr, brokers, registry, now, s.out); err != nil {
 			return err
 		}
 		if c.Tour {
@@ -129,7 +129,7 @@ func (c *demoCommand) serve(ctx context.Context, s *streams, cfg server.Config, 
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(s.out, "\nThe demo goes on producing. Try:\n  mysql --host %s --port %s --user root main\nKafka is at %s. Interrupt to stop.\n", host, port, brokers)
+		fmt.Fprintf(s.out, "\nThe demo goes on producing. Try:\n  mysql --host %s --port %s --user root main\nKafka is at %s, the schema registry at %s. Interrupt to stop.\n", host, port, brokers, registry)
 		if err := shop.Generate(ctx); !errors.Is(err, context.Canceled) {
 			return err
 		}

@@ -18,7 +18,8 @@ type stop struct {
 	sql  string
 }
 
-// stops are the statements of the tour in order. BROKERS and SINCE are replaced by the bootstrap address and a time in milliseconds.
+// stops are the statements of the tour in order. BROKERS, REGISTRY and SINCE are replaced by the bootstrap address, the URL of the schema registry and a time in
+// milliseconds.
 var stops = []stop{
 	{
 		"Any topic, at once: nothing was set up for this.",
@@ -61,6 +62,24 @@ ORDER BY partition, offset`,
 		`SELECT offset, headers, header(headers, 'source')::string AS source
 FROM read_kafka(bootstrapServers => 'BROKERS', subscribe => 'orders', includeHeaders => true)
 WHERE partition = 1 LIMIT 3`,
+	},
+	{
+		"JSON as typed columns; _error says what is wrong with a record.",
+		`SELECT order_id, total, ts, _partition, _offset, _error
+FROM read_kafka(bootstrapServers => 'BROKERS', subscribe => 'orders', format => 'json', schema => 'order_id BIGINT, total DECIMAL(12,2), ts TIMESTAMP')
+WHERE _error IS NOT NULL`,
+	},
+	{
+		"Avro from a schema registry: two versions of a schema in one topic.",
+		`SELECT currency, method, count(*) AS payments, sum(amount) AS amount, max(provider:fee) AS fee
+FROM read_kafka(bootstrapServers => 'BROKERS', subscribe => 'payments', format => 'avro', schemaRegistryUrl => 'REGISTRY')
+GROUP BY currency, method ORDER BY payments DESC LIMIT 6`,
+	},
+	{
+		"And Protobuf.",
+		`SELECT url, count(*) AS views, avg(millis) AS millis
+FROM read_kafka(bootstrapServers => 'BROKERS', subscribe => 'page_views', format => 'proto', schemaRegistryUrl => 'REGISTRY')
+GROUP BY url ORDER BY views DESC`,
 	},
 	{
 		"A view gives a topic a name and types; predicates still reach the brokers through it.",
@@ -115,7 +134,7 @@ FROM STREAM read_kafka(bootstrapServers => 'BROKERS', subscribe => 'orders', sta
 }
 
 // Tour runs the stops on the server at addr over the MySQL protocol and writes each statement, its result and what it read to out.
-func Tour(ctx context.Context, addr, brokers string, now time.Time, out io.Writer) error {
+func Tour(ctx context.Context, addr, brokers, registry string, now time.Time, out io.Writer) error {
 	cfg := mysql.NewConfig()
 	cfg.User, cfg.Net, cfg.Addr, cfg.DBName = "root", "tcp", addr, "main"
 	connector, err := mysql.NewConnector(cfg)
@@ -129,7 +148,7 @@ func Tour(ctx context.Context, addr, brokers string, now time.Time, out io.Write
 		return err
 	}
 	defer func() { _ = conn.Close() }()
-	fill := strings.NewReplacer("BROKERS", brokers, "SINCE", strconv.FormatInt(now.Add(-10*time.Minute).UnixMilli(), 10))
+	fill := strings.NewReplacer("BROKERS", brokers, "REGISTRY", registry, "SINCE", strconv.FormatInt(now.Add(-10*time.Minute).UnixMilli(), 10))
 	for _, s := range stops {
 		if err := visit(ctx, conn, s.says, fill.Replace(s.sql), out); err != nil {
 			return err

@@ -23,12 +23,12 @@ var (
 )
 
 func TestFiles(t *testing.T) {
-	files, err := filepath.Glob("testdata/*.test")
+	files, err := filepath.Glob("testdata/*.slt")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no files: %v", err)
 	}
 	for _, path := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(path), ".test"), func(t *testing.T) { runFile(t, path) })
+		t.Run(strings.TrimSuffix(filepath.Base(path), ".slt"), func(t *testing.T) { runFile(t, path) })
 	}
 }
 

@@ -164,3 +164,28 @@ func TestLagReachesZeroOverTransactions(t *testing.T) {
 	comes(t, r, "SELECT count(*), sum(id) FROM t", "3|6")
 	comes(t, r, "SELECT next_offset, lag FROM information_schema.streaming_table_partitions", "12|0")
 }
+
+// A principal that may describe a topic and not read it is told so by CREATE, not by a table that never fills.
+func TestACreateReadsBeforeItSaysYes(t *testing.T) {
+	b, _, _ := ordersTopic(t, 10)
+	r := start(t)
+	b.ControlKey(int16(kmsg.Fetch), func(kreq kmsg.Request) (kmsg.Response, error, bool) {
+		b.KeepControl()
+		req := kreq.(*kmsg.FetchRequest)
+		res := req.ResponseKind().(*kmsg.FetchResponse)
+		for _, rt := range req.Topics {
+			topic := kmsg.NewFetchResponseTopic()
+			topic.Topic, topic.TopicID = rt.Topic, rt.TopicID
+			for _, rp := range rt.Partitions {
+				part := kmsg.NewFetchResponseTopicPartition()
+				part.Partition, part.ErrorCode = rp.Partition, kerr.TopicAuthorizationFailed.Code
+				topic.Partitions = append(topic.Partitions, part)
+			}
+			res.Topics = append(res.Topics, topic)
+		}
+		return res, nil, true
+	})
+	_, err := rows(r.root(t), ordersTable(b))
+	wantError(t, err, 31014, "HY000", "orders")
+	gives(t, r.root(t), "SHOW TABLES", "")
+}

@@ -113,6 +113,11 @@ func TestStatementsOnStreamingTables(t *testing.T) {
 	do(t, db, "CREATE OR REFRESH STREAMING TABLE t (id BIGINT, note STRING, country STRING) AS SELECT value:id::bigint AS id, value:country AS country FROM "+read)
 	produce(150, 160)
 	comes(t, r, "SELECT count(*), count(country) FROM t", "160|10")
+	do(t, db, "CREATE OR REFRESH STREAMING TABLE t (id BIGINT, note STRING, country STRING) AS SELECT value:id::bigint AS id, value:country AS country FROM "+strings.Replace(read, "earliest", "latest", 1))
+	if got, err := values(db, "SHOW WARNINGS"); err != nil || !strings.Contains(got, "another start has no effect") {
+		t.Errorf("a start that is changed: %q, %v", got, err)
+	}
+	gives(t, db, "SELECT count(*) FROM t", "160")
 	do(t, db, "ALTER STREAMING TABLE t PAUSE")
 	gives(t, db, "SELECT state, lag FROM information_schema.streaming_tables", "paused|0")
 	produce(160, 170)
@@ -255,4 +260,38 @@ func TestRecordsThatCannotBeDecodedAreKept(t *testing.T) {
 		t.Errorf("FAILFAST: %v", err)
 	}
 	gives(t, db, "SELECT state FROM information_schema.streaming_tables WHERE table_name = 'strict'", "failed")
+}
+
+func TestBatchesAreBoundedInOffsets(t *testing.T) {
+	b, _, produce := ordersTopic(t, 100)
+	r := start(t)
+	db := r.root(t)
+	create := func(name, properties, more string) {
+		do(t, db, fmt.Sprintf("CREATE STREAMING TABLE %s %s AS SELECT offset FROM STREAM read_kafka(bootstrapServers => '%s', subscribe => 'orders', startingOffsets => 'earliest', %s)", name, properties, b.Addrs[0], more))
+	}
+	for name, properties := range map[string]string{"backlog": "TBLPROPERTIES ('trigger' = 'manual')", "tail": ""} {
+		create(name, properties, "maxOffsetsPerTrigger => 10")
+		gives(t, db, "SELECT count(*) FROM "+name, "100")
+		gives(t, db, "SELECT max(num_output_rows) <= 10 FROM information_schema.streaming_table_progress WHERE table_name = '"+name+"'", "1")
+	}
+	create("patient", "", "minOffsetsPerTrigger => 50, maxTriggerDelay => '1 hour'")
+	gives(t, db, "SELECT count(*) FROM patient", "100")
+	produce(100, 120)
+	comes(t, r, "SELECT count(*) FROM tail", "120")
+	gives(t, db, "SELECT count(*) FROM patient", "100")
+	produce(120, 180)
+	comes(t, r, "SELECT count(*) FROM patient", "180")
+}
+
+// The example of Databricks' page, but for the brokers.
+func TestTheExampleOfDatabricksRuns(t *testing.T) {
+	b := testkit.StartBroker(t)
+	b.Topic(t, "topic", 1, nil)
+	testkit.Produce(t, b.Client(t), &kgo.Record{Topic: "topic", Value: []byte(`{"events":"click","ts":"2026-01-02T03:04:05Z"}`)})
+	r := start(t)
+	db := r.root(t)
+	do(t, db, fmt.Sprintf(`CREATE OR REFRESH STREAMING TABLE catalog.schema.raw_events AS
+		SELECT value::string:events, to_timestamp(value::string:ts) AS ts
+		FROM STREAM read_kafka(bootstrapServers => '%s', subscribe => 'topic', startingOffsets => 'earliest')`, b.Addrs[0]))
+	gives(t, db, "SELECT events, ts FROM catalog.schema.raw_events", "click|2026-01-02 03:04:05.000000")
 }

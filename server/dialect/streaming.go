@@ -129,7 +129,7 @@ func (r *rewriter) streamingStatement() (Statement, *sqlerr.Error) {
 	return nil, nil
 }
 
-// tableName reads [database.]name.
+// tableName reads [[catalog.]database.]name.
 func (r *rewriter) tableName(i int) (TableName, int, *sqlerr.Error) {
 	if !r.tokens[i].identifier() {
 		return TableName{}, i, r.errorAt(r.tokens[i].start, "the name of the table is expected")
@@ -143,8 +143,12 @@ func (r *rewriter) tableName(i int) (TableName, int, *sqlerr.Error) {
 		n.Database, n.Name = n.Name, r.name(r.tokens[i+1])
 		i += 2
 	}
+	if r.tokens[i].is('.') && r.tokens[i+1].identifier() { // catalog.schema.table: the first two name the database, as everywhere
+		n.Database, n.Name = n.Database+"."+n.Name, r.name(r.tokens[i+1])
+		i += 2
+	}
 	if r.tokens[i].is('.') {
-		return n, i, r.errorAt(r.tokens[i].start, "the name of a table has at most two parts, database.table")
+		return n, i, r.errorAt(r.tokens[i].start, "the name of a table has at most three parts, catalog.schema.table")
 	}
 	return n, i, nil
 }

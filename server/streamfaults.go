@@ -8,7 +8,6 @@ import (
 	"sync"
 
 	"millrace/internal/column"
-	"millrace/internal/decode"
 	"millrace/internal/ops"
 	"millrace/internal/scan"
 	"millrace/planner"
@@ -33,7 +32,7 @@ type faults struct {
 
 // newFaults is nil when there is nothing to find: bytes that are not decoded, or FAILFAST, where the query itself fails.
 func newFaults(layout planner.Layout) *faults {
-	records := slices.DeleteFunc(slices.Clone(layout.Records), func(r planner.Records) bool { return r.How.Mode() == decode.FailFast })
+	records := slices.DeleteFunc(slices.Clone(layout.Records), func(r planner.Records) bool { return r.How.FailsFast() })
 	if len(records) == 0 {
 		return nil
 	}

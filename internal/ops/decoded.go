@@ -31,6 +31,9 @@ func (d *Decoding) Fields() []column.Field { return d.schema.Fields() }
 // Mode says what becomes of bad data.
 func (d *Decoding) Mode() decode.Mode { return d.mode }
 
+// FailsFast reports whether bad data ends the query.
+func (d *Decoding) FailsFast() bool { return d.mode == decode.FailFast }
+
 // plan gives the plan for some fields, made once.
 func (d *Decoding) plan(wanted []int) (decode.Plan, error) {
 	key := fmt.Sprint(wanted)

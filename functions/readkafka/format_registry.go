@@ -10,6 +10,7 @@ import (
 	"millrace/internal/column"
 	"millrace/internal/decode"
 	"millrace/internal/decode/avro"
+	"millrace/internal/decode/debezium"
 	"millrace/internal/decode/framed"
 	"millrace/internal/decode/json"
 	"millrace/internal/decode/jsonschema"
@@ -26,6 +27,8 @@ func (f *Format) registered(format string, of part) bool {
 	switch format {
 	case "avro", "proto":
 		return true
+	case "debezium":
+		return of == partValue
 	case "json":
 		return of == partValue || f.Registry.keySubject != ""
 	}
@@ -46,6 +49,9 @@ func (n *Node) registrySchema(ctx *sql.Context, format string, of part) (decode.
 	s, err := n.env.Registries.subject(ctx, &a, subject)
 	if err != nil {
 		return nil, err
+	}
+	if format == "debezium" {
+		return n.registeredEnvelopes(s, subject, a)
 	}
 	if want := registryTypes[format]; s.Type != want {
 		return nil, sqlerr.New(sqlerr.OptionConflict, "subject '%s' holds a schema of type %s, but the format is '%s'", subject, s.Type, format)
@@ -172,6 +178,49 @@ func (w *avroWriters) Compile(ctx context.Context, id uint32, _ []byte, wanted [
 		return nil, w.unusable(id, err)
 	}
 	return plan, nil
+}
+
+// registeredEnvelopes is the schema of Debezium's envelopes in Avro.
+func (n *Node) registeredEnvelopes(s *registry.Schema, subject string, a registryArgs) (decode.Schema, error) {
+	if s.Type != registry.Avro {
+		return nil, sqlerr.New(sqlerr.NotSupported, "subject '%s' holds a schema of type %s: envelopes of Debezium are read in Avro, or in JSON without a schema registry", subject, s.Type)
+	}
+	text, ok := debezium.RowSchema(s.Text)
+	if !ok {
+		return nil, sqlerr.New(sqlerr.OptionInvalid, "version %d of subject '%s' is not the schema of a Debezium envelope: it has no row in 'after' or 'before'", s.Version, subject).
+			WithHint("format => 'avro' reads records without an envelope")
+	}
+	row, err := avro.Parse(text, s.ReferenceTexts()...)
+	if err != nil {
+		return nil, sqlerr.New(sqlerr.OptionInvalid, "version %d of subject '%s' cannot be used: %s", s.Version, subject, mainLine(err)).WithCause(err)
+	}
+	var fields []json.Field
+	for _, f := range row.Fields() {
+		fields = append(fields, json.Field{Field: f})
+	}
+	return framed.New(&envelopeWriters{writers{n.env.Registries, a}, debezium.NewSchema(fields)}), nil
+}
+
+// envelopeWriters implements framed.Writers for envelopes in Avro.
+type envelopeWriters struct {
+	writers
+	*debezium.Schema
+}
+
+func (w *envelopeWriters) SplitIndex(body []byte) (index, rest []byte, err error) {
+	return nil, body, nil
+}
+
+func (w *envelopeWriters) Compile(ctx context.Context, id uint32, _ []byte, wanted []int) (decode.Plan, error) {
+	s, err := w.find(ctx, id, registry.Avro)
+	if err != nil {
+		return nil, err
+	}
+	writer, err := avro.Parse(s.Text, s.ReferenceTexts()...)
+	if err != nil {
+		return nil, w.unusable(id, err)
+	}
+	return w.CompileFrom(func() debezium.Transcoder { return writer.NewRecordJSON() }, wanted)
 }
 
 // jsonWriters implements framed.Writers. JSON tells itself which fields it has, so the schemas of records need not be asked for.

@@ -36,6 +36,7 @@ func registryOf(t *testing.T) (url string, down *atomic.Bool) {
 	r.SeedSchema("shop", 2, 6, sr.Schema{Schema: shop2, Type: sr.TypeProtobuf, References: []sr.SchemaReference{{Name: "place.proto", Subject: "place.proto", Version: 1}}})
 	r.SeedSchema("t-key", 1, 7, sr.Schema{Schema: `"string"`})
 	r.SeedSchema("docs", 1, 8, sr.Schema{Schema: `{"type":"object","properties":{"id":{"type":"integer"}}}`, Type: sr.TypeJSON})
+	r.SeedSchema("cdc", 1, 9, sr.Schema{Schema: envelopeAvro})
 	down = new(atomic.Bool)
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		if down.Load() {
@@ -107,6 +108,27 @@ func TestProtobufWithRegistry(t *testing.T) {
 		"NULL|NULL|NULL|value: unknown schema id: schema 5 has no message at [4] at byte 5",
 		"NULL|NULL|NULL|value: truncated at byte 7", "NULL|NULL|NULL|value: truncated: message index at byte 5")
 	expectRows(t, s.both("SELECT url FROM %s", args+", 'messageName', 'shop.Box.View', 'mode', 'DROPMALFORMED', 'tombstones', 'skip'"), "/")
+}
+
+const envelopeAvro = `{"type":"record","name":"Envelope","fields":[{"name":"before","type":["null",{"type":"record","name":"Value","fields":[
+	{"name":"id","type":"long"},{"name":"price","type":{"type":"bytes","logicalType":"decimal","precision":8,"scale":2}},{"name":"at","type":{"type":"long","connect.name":"io.debezium.time.MicroTimestamp"}},
+	{"name":"note","type":["null","string"],"default":null}]}],"default":null},{"name":"after","type":["null","Value"],"default":null},
+	{"name":"source","type":{"type":"record","name":"Source","fields":[{"name":"ts_ms","type":"long"}]}},{"name":"op","type":"string"}]}`
+
+func TestDebeziumWithRegistry(t *testing.T) {
+	url, _ := registryOf(t)
+	row := "\x02\x04\x00\x96\x00\x02\x02n" // id 1, price 1.50, at 0, note n
+	s := newSession(t, newTopic(t, values(
+		written(9, "\x00\x02"+row+"\xd0\x0f\x02c"), written(9, "\x02"+row+"\x00\x00\x02d"), nil, written(9, "\x00\x00\x00\x02"), written(99, "x"))...))
+	args := ", 'format', 'debezium', 'schemaRegistrySubject', 'cdc', 'schemaRegistryUrl', '" + url + "'"
+	expectRows(t, s.both("SELECT id, price, at, note, _op, _source_ts, _before FROM %s WHERE _error IS NULL", args),
+		"1|1.50|1970-01-01 00:00:00|n|c|1970-01-01 00:00:01|NULL",
+		`1|1.50|1970-01-01 00:00:00|n|d|1970-01-01 00:00:00|{"id":1,"price":1.50,"at":"1970-01-01T00:00:00.000000","note":"n"}`,
+		"NULL|NULL|NULL|NULL|NULL|NULL|NULL")
+	expectRows(t, s.both("SELECT _offset, _error IS NOT NULL FROM %s WHERE _offset > 2", args), "3|true", "4|true")
+	if _, err := s.query("SELECT * FROM $('subscribe', 't', 'format', 'debezium', 'schemaRegistryUrl', '" + url + "')"); err == nil || !strings.Contains(err.Error(), "is not the schema of a Debezium envelope") {
+		t.Error(err)
+	}
 }
 
 func TestJSONSchemaWithRegistry(t *testing.T) {

@@ -134,10 +134,15 @@ func (t *target) checkBrokers(v *option.Values, held Named, kind NamedKind) erro
 }
 
 // Allowed reports whether a user may make a call: with KAFKA_READ any, with USAGE on a connection those that name it, whose brokers and credentials are
-// then all that the call can reach.
+// then all that the call can reach: a schema registry takes KAFKA_READ.
 func Allowed(ctx *sql.Context, checker sql.PrivilegedOperationChecker, args []named.Arg) bool {
 	if checker.UserHasPrivileges(ctx, sql.NewDynamicPrivilegedOperation(Privilege)) {
 		return true
+	}
+	for _, a := range args {
+		if o := Arguments.Lookup(a.Name); o != nil && o.Name == "schemaRegistryUrl" {
+			return false
+		}
 	}
 	for _, a := range args {
 		if !strings.EqualFold(a.Name, "connection") {

@@ -142,6 +142,9 @@ func TestStatementsOnStreamingTables(t *testing.T) {
 	if got, err := values(db, "SELECT event_type, level FROM information_schema.streaming_event_log WHERE table_name = 't'"); err != nil || !strings.Contains(got, "paused|INFO") {
 		t.Errorf("event log: %q, %v", got, err)
 	}
+	if got, err := values(db, "SELECT event_type, level, origin->>'$.dataset_name' FROM event_log(TABLE(main.t)) WHERE event_type = 'paused'"); err != nil || got != "paused|INFO|main.t" {
+		t.Errorf("event_log: %q, %v", got, err)
+	}
 	do(t, db, "CREATE STREAMING TABLE other.x AS SELECT offset FROM "+read)
 	gives(t, db, "SHOW WARNINGS", "Warning|1105|database 'other' was created")
 	do(t, db, "DROP STREAMING TABLE other.x")

@@ -39,6 +39,9 @@ func (r *rewriter) part(c chain, i int) token { return r.tokens[c.first+2*i] }
 // chain consumes the dotted name at the current token: a table, a column, or what is called.
 func (r *rewriter) chain() {
 	f := r.top()
+	if f.wantTable && f.clause == clauseFrom && r.eventLog() {
+		return
+	}
 	c := r.chainAt(r.at)
 	start := r.tokens[c.first].start
 	call := r.tokens[c.next].is('(') && !c.star

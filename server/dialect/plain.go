@@ -92,7 +92,7 @@ var suspicious = func() (t [256]bool) {
 	return t
 }()
 
-var constructWords = []string{"key", "lag", "partition", "stream", "try_cast", "cast", "interval", "window"}
+var constructWords = []string{"key", "lag", "partition", "stream", "try_cast", "cast", "interval", "window", "event_log"}
 
 func isConstructWord(w string) bool {
 	switch len(w) {

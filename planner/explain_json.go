@@ -107,6 +107,9 @@ type (
 		StateBytes     int64 `json:"state_bytes"`
 		PeakBytes      int64 `json:"peak_bytes"`
 		SpilledBytes   int64 `json:"spilled_bytes"`
+		BadRecords     int64 `json:"bad_records"`
+		BadValues      int64 `json:"bad_values"`
+		DroppedRecords int64 `json:"dropped_records"`
 	}
 )
 
@@ -258,6 +261,7 @@ func actualOf(n sql.Node, f *figures, p *profile) *explainActual {
 		BatchesRead: s.Batches, BatchesSkipped: s.BatchesSkipped, BatchesCounted: s.BatchesCounted,
 		BytesFetched: s.BytesFetched, BytesDecoded: s.BytesDecoded, Requests: s.Requests, Retries: s.Retries,
 		ReadAheadBytes: r.held.readAhead, StateBytes: r.held.state, PeakBytes: r.held.peak, SpilledBytes: r.held.spilled,
+		BadRecords: r.faults.Records, BadValues: r.faults.Fields, DroppedRecords: r.faults.Dropped,
 	}
 	return a
 }

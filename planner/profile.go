@@ -44,6 +44,7 @@ type scanFigures struct {
 	// splits are those of the first read.
 	splits []scan.Split
 	held   heldBytes
+	faults ops.DecodeFaults
 }
 
 // heldBytes are the most that a read held at once: to read ahead, of groups or sorted rows, and of everything; and what it wrote to disk for want of
@@ -122,7 +123,7 @@ func readingFigures(ctx *sql.Context) *figures {
 }
 
 // addScan adds a read that has ended.
-func (f *figures) addScan(operators []ops.OperatorStats, source scan.Stats, splits []scan.Split, held heldBytes) {
+func (f *figures) addScan(operators []ops.OperatorStats, source scan.Stats, splits []scan.Split, held heldBytes, faults ops.DecodeFaults) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.scan == nil {
@@ -138,6 +139,9 @@ func (f *figures) addScan(operators []ops.OperatorStats, source scan.Stats, spli
 		s.operators[i].Time += o.Time
 	}
 	s.source = s.source.Add(source)
+	s.faults.Records += faults.Records
+	s.faults.Fields += faults.Fields
+	s.faults.Dropped += faults.Dropped
 	h := &s.held
 	*h = heldBytes{max(h.readAhead, held.readAhead), max(h.state, held.state), max(h.peak, held.peak), h.spilled + held.spilled}
 }

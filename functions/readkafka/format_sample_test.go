@@ -50,3 +50,12 @@ func TestDebezium(t *testing.T) {
 	}
 	expectRows(t, s.both("SELECT COUNT(*), MAX(id) FROM %s WHERE _op IN ('c', 'r')", ", 'format', 'debezium', 'mode', 'DROPMALFORMED'"), "2|2")
 }
+
+func TestAnalyzeShowsBadData(t *testing.T) {
+	s := newSession(t, newTopic(t, values(`{"id":1}`, "{", `{"id":"x"}`)...))
+	s.mustQuery("SET SESSION pushdown = 'on'")
+	rows := s.show(s.mustQuery("EXPLAIN ANALYZE SELECT COUNT(*) FROM $('subscribe', 't', 'format', 'json', 'schema', 'id BIGINT', 'mode', 'DROPMALFORMED')"))
+	if all := strings.Join(rows, "\n"); !strings.Contains(all, "bad data: 1 records not decoded, 1 values not of their column's type, 2 records left out") {
+		t.Error(all)
+	}
+}

@@ -189,3 +189,23 @@ func TestACreateReadsBeforeItSaysYes(t *testing.T) {
 	wantError(t, err, 31014, "HY000", "orders")
 	gives(t, r.root(t), "SHOW TABLES", "")
 }
+
+// Positions of one cluster mean other records in another.
+func TestAnotherClusterNeedsARefreshInFull(t *testing.T) {
+	b, _, _ := ordersTopic(t, 20)
+	other := testkit.StartBroker(t, kfake.ClusterID("another"))
+	other.Topic(t, "orders", 2, nil)
+	cl := other.Client(t)
+	for i := range 30 {
+		testkit.Produce(t, cl, &kgo.Record{Topic: "orders", Partition: int32(i % 2), Value: fmt.Appendf(nil, `{"id":%d}`, 1000+i)})
+	}
+	r := start(t)
+	db := r.root(t)
+	create(t, r, b, "t", "")
+	_, err := rows(db, fmt.Sprintf(`CREATE OR REFRESH STREAMING TABLE t AS SELECT partition, value:id::bigint AS id
+		FROM STREAM read_kafka(bootstrapServers => '%s', subscribe => 'orders', startingOffsets => 'earliest')`, other.Addrs[0]))
+	wantError(t, err, 31026, "HY000", "cluster 'another'")
+	gives(t, db, "SELECT count(*), max(id) FROM t", "20|19")
+	do(t, db, "REFRESH STREAMING TABLE t FULL")
+	gives(t, db, "SELECT count(*), min(id) FROM t", "30|1000")
+}

@@ -23,9 +23,7 @@ func (m *Manager) change(ctx context.Context, c Create, old catalog.Table, colum
 	if err != nil {
 		return nil, nil, needsFull(c.Name, err)
 	}
-	if err := m.warnOfReads(ctx, c, old, read); err != nil {
-		return nil, nil, err
-	}
+	m.warnOfStart(ctx, c, old, read)
 	m.halt(c.Name)
 	t := old
 	c.Definition.Paused = old.Streaming.Paused
@@ -111,25 +109,16 @@ func inOrder(s *store.Schema, columns []Column) []Column {
 	return out
 }
 
-// warnOfReads compares what the old and the new definition read. Another cluster is an error; another start has no effect.
-func (m *Manager) warnOfReads(ctx context.Context, c Create, old catalog.Table, read executor.Read) error {
+// warnOfStart says that another start has no effect. (Another cluster is found by its id when the table reads on.)
+func (m *Manager) warnOfStart(ctx context.Context, c Create, old catalog.Table, read executor.Read) {
 	before, err := m.Planner.Plan(ctx, *old.Streaming)
 	if err != nil {
-		return nil //nolint:nilerr // the old definition does not run any more, which is why it is being replaced
+		return // the old definition does not run any more, which is why it is being replaced
 	}
 	defer before.Close()
-	was := before.Read()
-	if !sameBrokers(was.Cluster.Brokers, read.Cluster.Brokers) {
-		c.Warn("the brokers are others than before: they must be of the same cluster, or positions mean other records")
-	}
-	if !reflect.DeepEqual(was.Spec.Start, read.Spec.Start) {
+	if !reflect.DeepEqual(before.Read().Spec.Start, read.Spec.Start) {
 		c.Warn("another start has no effect on a table that has positions; REFRESH STREAMING TABLE … FULL begins anew at it")
 	}
-	return nil
-}
-
-func sameBrokers(a, b []string) bool {
-	return slices.Equal(slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b)))
 }
 
 // AddColumns adds columns that the query does not give: they are NULL until CREATE OR REFRESH names them.

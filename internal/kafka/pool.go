@@ -132,13 +132,14 @@ type group struct {
 	control *client
 	lanes   []*client // those in use and idle ones
 	known   []string  // the brokers' addresses as last seen
+	id      string    // the cluster's id as last seen, empty where it has none
 	tails   map[Isolation]*hub
 }
 
-// learn notes where the cluster's brokers are. A client for fetching starts from them, so it never meets a bootstrap server that is down.
-func (g *group) learn(brokers []kmsg.MetadataResponseBroker) {
-	known := make([]string, 0, len(brokers))
-	for _, b := range brokers {
+// learn notes where the cluster's brokers are, and its id. A client for fetching starts from them, so it never meets a bootstrap server that is down.
+func (g *group) learn(now *kmsg.MetadataResponse) {
+	known := make([]string, 0, len(now.Brokers))
+	for _, b := range now.Brokers {
 		known = append(known, net.JoinHostPort(b.Host, strconv.Itoa(int(b.Port))))
 	}
 	g.mu.Lock()
@@ -146,6 +147,16 @@ func (g *group) learn(brokers []kmsg.MetadataResponseBroker) {
 	if len(known) > 0 {
 		g.known = known
 	}
+	if now.ClusterID != nil {
+		g.id = *now.ClusterID
+	}
+}
+
+// clusterID is the id that the cluster gave itself when it was last asked.
+func (g *group) clusterID() string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.id
 }
 
 // client is a franz-go client with the number of its users.

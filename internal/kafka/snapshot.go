@@ -25,6 +25,8 @@ type Cluster struct {
 // Snapshot is what a statement sees of a selection, fixed at one moment. It is read-only; several plans may be made from one.
 type Snapshot struct {
 	cluster *Cluster
+	// ClusterID is the id that the cluster gives itself, empty where brokers have none.
+	ClusterID string
 	// Topics ascend by name.
 	Topics []TopicState
 	// Missing names topics and partitions that were selected and do not exist, when the selection says that this is no error.
@@ -95,6 +97,7 @@ func (c *Cluster) Snapshot(ctx context.Context, sel Selection) (*Snapshot, error
 			return nil, pending
 		}
 	}
+	s.ClusterID = c.group.clusterID()
 	s.Missing = sel.absent(s.Topics)
 	if err := s.offsets(ctx, cl); err != nil {
 		return nil, err
@@ -136,7 +139,7 @@ func (c *Cluster) topics(ctx context.Context, cl *client, sel Selection) (_ []To
 		return nil, nil, c.cfg.requestError(ctx, err)
 	}
 	resp := kresp.(*kmsg.MetadataResponse)
-	c.group.learn(resp.Brokers)
+	c.group.learn(resp)
 	if err := kerr.TypedErrorForCode(resp.ErrorCode); err != nil {
 		return nil, nil, c.cfg.codeError(strings.Join(c.cfg.Brokers, ","), err)
 	}

@@ -62,7 +62,7 @@ func (l Loss) String() string {
 	case Recreated:
 		return fmt.Sprintf("topic '%s' was deleted and created again: partition %d was read up to offset %d", l.Topic, l.Partition.Partition, l.Gone.From)
 	case Truncated:
-		return fmt.Sprintf("%s was read up to offset %d, and its log ends at %d now", where, l.Gone.To, l.Gone.From)
+		return fmt.Sprintf("%s was read up to offset %d, and its log was cut at %d", where, l.Gone.To, l.Gone.From)
 	default:
 		return fmt.Sprintf("offsets %v of %s are gone: its log starts at %d now", l.Gone, where, l.Gone.To)
 	}
@@ -125,6 +125,31 @@ func (r *Range) resume(had store.Position) (Loss, bool) {
 	default:
 		r.From = had.Offset // which may lie beyond the last stable offset
 		return Loss{}, false
+	}
+}
+
+// Led are the ranges whose partition has another leader than when the table's position was reached: its log may have been cut.
+func (p *Plan) Led() []Range {
+	var out []Range
+	for _, r := range p.Ranges {
+		if r.Had != nil && r.Had.TopicID == r.ID && r.Had.LeaderEpoch >= 0 && r.Found.LeaderEpoch > r.Had.LeaderEpoch {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// Cut takes note of where the epochs of positions end in the logs of the present leaders, by topic and partition: a position beyond was of records that
+// were cut off, however long the log has become since.
+func (p *Plan) Cut(ends map[string]map[int32]int64) {
+	for i := range p.Ranges {
+		r := &p.Ranges[i]
+		end, ok := ends[r.Topic][r.Partition.Partition]
+		if !ok || r.Had == nil || end < 0 || end >= r.Had.Offset || r.From != r.Had.Offset {
+			continue
+		}
+		p.Losses = append(p.Losses, Loss{r.Partition, Truncated, scan.Range{From: end, To: r.Had.Offset}})
+		r.From = max(end, r.Found.LogStart)
 	}
 }
 

@@ -110,3 +110,26 @@ func TestReached(t *testing.T) {
 		t.Error("a partition without a position has reached its end")
 	}
 }
+
+// A log that was cut and has grown past the position since looks as if nothing had happened; only the epochs of its leaders tell.
+func TestALogThatWasCutAndHasGrownIsFoundByItsEpochs(t *testing.T) {
+	at := store.Partition{Topic: "t"}
+	had := map[store.Partition]store.Position{at: {TopicID: idA, Offset: 9, LeaderEpoch: 1}}
+	for name, c := range map[string]struct {
+		end, from int64
+		lost      bool
+	}{"cut": {6, 6, true}, "not cut": {9, 9, false}, "went on": {12, 9, false}, "not known": {-1, 9, false}} {
+		p := Compare(had, topic(idA, part(0, 0, 20, 20)), kafka.ReadCommitted)
+		if len(p.Led()) != 1 {
+			t.Fatalf("%s: asks for %v", name, p.Led())
+		}
+		p.Cut(map[string]map[int32]int64{"t": {0: c.end}})
+		if p.Ranges[0].From != c.from || (len(p.Losses) == 1) != c.lost {
+			t.Errorf("%s: from %d, %v", name, p.Ranges[0].From, p.Losses)
+		}
+	}
+	same := Compare(map[store.Partition]store.Position{at: {TopicID: idA, Offset: 9, LeaderEpoch: 3}}, topic(idA, part(0, 0, 20, 20)), kafka.ReadCommitted)
+	if len(same.Led()) != 0 {
+		t.Error("asks although the leader is the same")
+	}
+}

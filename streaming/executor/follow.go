@@ -142,7 +142,7 @@ func (t *Table) discover(ctx context.Context, cluster *kafka.Cluster, read Read,
 		return errDiscover
 	}
 	for i := range now.Ranges {
-		if now.Ranges[i].Partition != plan.Ranges[i].Partition {
+		if now.Ranges[i].Partition != plan.Ranges[i].Partition || now.Ranges[i].Found.LeaderEpoch != plan.Ranges[i].Found.LeaderEpoch {
 			return errDiscover
 		}
 	}

@@ -37,6 +37,38 @@ func Starts(ctx context.Context, snap *kafka.Snapshot, read Read) ([]store.Move,
 	return moves, nil
 }
 
+// sameCluster wants positions to be of the cluster that is read: in another one they mean other records.
+func (t *Table) sameCluster(id string) error {
+	switch {
+	case t.record.Cluster == "":
+		t.record.Cluster = id
+	case id != "" && id != t.record.Cluster:
+		return sqlerr.New(sqlerr.NeedsFull, "the brokers are of cluster '%s' now, and the table was read from cluster '%s'", id, t.record.Cluster).
+			WithHint("REFRESH STREAMING TABLE … FULL reads the topics of the new one from the start")
+	}
+	return nil
+}
+
+// epochs finds logs that were cut and have grown past the table's position since: only a new leader can do that, so others are not asked.
+func epochs(ctx context.Context, snap *kafka.Snapshot, plan *checkpoint.Plan) error {
+	asked := map[string]map[int32]int32{}
+	for _, p := range plan.Led() {
+		if asked[p.Topic] == nil {
+			asked[p.Topic] = map[int32]int32{}
+		}
+		asked[p.Topic][p.Partition.Partition] = p.Had.LeaderEpoch
+	}
+	if len(asked) == 0 {
+		return nil
+	}
+	ends, err := snap.EndsOfEpochs(ctx, asked)
+	if err != nil {
+		return err
+	}
+	plan.Cut(ends)
+	return nil
+}
+
 func absent(parts []store.Partition) error {
 	return sqlerr.New(sqlerr.KafkaTopicNotFound, "topic '%s' has no partition %d any more", parts[0].Topic, parts[0].Partition).
 		WithDetail("Kafka cannot remove partitions: the topic was deleted and created again with fewer, on brokers too old to tell")

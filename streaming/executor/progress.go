@@ -57,6 +57,8 @@ type record struct {
 	Started bool `json:"started"`
 	// Batch numbers batches for the life of the table.
 	Batch int64 `json:"batch"`
+	// Cluster is the id of the cluster that the positions are of, empty when it was never told.
+	Cluster string `json:"cluster,omitempty"`
 	// Rows and Bad count what all batches gave.
 	Rows int64 `json:"rows"`
 	Bad  int64 `json:"bad"`

@@ -236,6 +236,9 @@ func (t *Table) look(ctx context.Context, cluster *kafka.Cluster, read Read) (*c
 	if err != nil {
 		return nil, nil, err
 	}
+	if err := t.sameCluster(snap.ClusterID); err != nil {
+		return nil, nil, err
+	}
 	snap = t.within(snap)
 	if !t.record.Started {
 		moves, err := Starts(ctx, snap, read)
@@ -251,6 +254,9 @@ func (t *Table) look(ctx context.Context, cluster *kafka.Cluster, read Read) (*c
 	plan := checkpoint.Compare(t.position(), snap.Topics, read.Spec.Isolation)
 	if len(plan.Absent) > 0 {
 		return nil, nil, absent(plan.Absent)
+	}
+	if err := epochs(ctx, snap, &plan); err != nil {
+		return nil, nil, err
 	}
 	if err := t.settle(ctx, &plan, read); err != nil {
 		return nil, nil, err

@@ -1,7 +1,6 @@
 package planner
 
 import (
-	"math"
 	"slices"
 
 	"github.com/dolthub/go-mysql-server/sql"
@@ -77,7 +76,7 @@ func absorb(ctx *sql.Context, n sql.Node, at place) (sql.Node, bool) {
 		if offset, ok := rowCount(ctx, n.Offset); ok {
 			return descend(ctx, n.Child, func(s *Scan) bool {
 				// What the limit has let pass is what the offset skips: a limit above an offset comes later in the plan.
-				if offset > math.MaxInt64/4-s.offset || s.limit >= 0 && s.limit <= offset {
+				if offset > mostRows-s.offset || s.limit >= 0 && s.limit <= offset {
 					return false
 				}
 				s.offset += offset
@@ -106,7 +105,7 @@ func rowCount(ctx *sql.Context, e sql.Expression) (int64, bool) {
 		return 0, false
 	}
 	n, ok := integerOf(v, e.Type(ctx))
-	return n.floor, ok && !n.fraction && n.floor >= 0 && n.floor < math.MaxInt64/4
+	return n.floor, ok && !n.fraction && n.floor >= 0 && n.floor < mostRows
 }
 
 // descend changes the Scan below n through nodes that keep the number and order of rows.

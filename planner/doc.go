@@ -35,7 +35,7 @@
 //
 // Some rules run before the engine's, with pushdown or without, and one function replaces the engine's: columns of a Table are nullable when
 // its schema says so, now() beside a record's time is an instant and not a wall clock, so is such a time in unix_timestamp, times are compared with
-// numbers as MySQL does or not at all, and SUM of integers and decimals is exact.
+// numbers as MySQL does or not at all, a LIMIT that no table reaches is none, and SUM of integers and decimals is exact.
 //
 // # Scans that run again
 //

@@ -26,6 +26,7 @@ const (
 	comparisonsRule analyzer.RuleId = 9004
 	perRowRule      analyzer.RuleId = 9005
 	wholeRule       analyzer.RuleId = 9006
+	limitsRule      analyzer.RuleId = 9007
 )
 
 // pushdownVariable is the system variable that turns the rule off.
@@ -62,6 +63,7 @@ func InstallWith(a *analyzer.Analyzer, o Options) {
 		{Id: instantsRule, Apply: compareInstants},
 		{Id: comparisonsRule, Apply: correctComparisons},
 		{Id: perRowRule, Apply: keepPerRow},
+		{Id: limitsRule, Apply: correctLimits},
 	}}
 	after := &analyzer.Batch{Desc: "pushdown", Iterations: 1, Rules: []analyzer.Rule{
 		{Id: pushdownRule, Apply: o.apply},

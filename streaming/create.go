@@ -59,7 +59,7 @@ func (m *Manager) create(ctx context.Context, c Create) (*executor.Table, map[st
 	if _, ok := m.Catalog.View(c.Name.Database, c.Name.Table); ok {
 		return nil, nil, sqlerr.New(sqlerr.TableExists, "'%s' is a view", c.Name)
 	}
-	s, durability, err := settings(c.Properties, m.MaxBatchBytes)
+	_, durability, err := settings(c.Properties, m.MaxBatchBytes)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -82,7 +82,7 @@ func (m *Manager) create(ctx context.Context, c Create) (*executor.Table, map[st
 	if exists {
 		return m.change(ctx, c, old, columns, durability, p.Read(), v)
 	}
-	return m.add(ctx, c, columns, durability, s, p.Read(), v)
+	return m.add(ctx, c, columns, durability, p.Read(), v)
 }
 
 // columns are those of the table: those that are listed, or those of the query.
@@ -193,7 +193,7 @@ func (m *Manager) readable(ctx context.Context, snap *kafka.Snapshot, read execu
 }
 
 // add makes a table that is not there.
-func (m *Manager) add(ctx context.Context, c Create, columns []Column, durability store.Durability, _ executor.Settings, read executor.Read, v *validated) (*executor.Table, map[store.Partition]int64, error) {
+func (m *Manager) add(ctx context.Context, c Create, columns []Column, durability store.Durability, read executor.Read, v *validated) (*executor.Table, map[store.Partition]int64, error) {
 	id := strings.ToLower(c.Name.String()) + "#" + rand.Text()
 	spec := store.TableSpec{ID: store.TableID(id), Cluster: spelled(c.Cluster, columns), Durability: durability}
 	for _, x := range columns {

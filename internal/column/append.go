@@ -95,3 +95,30 @@ func (b *Batch) AppendRows(src *Batch, limit int) int {
 	b.N += n
 	return n
 }
+
+// Truncate takes v back to its first n values. Bytes of view kinds that were appended behind them are given back as well.
+func (v *Vector) Truncate(n int) {
+	switch {
+	case v.Type.Kind.IsView():
+		if n < len(v.Beg) {
+			end := uint32(0)
+			for _, e := range v.End[:n] {
+				end = max(end, e)
+			}
+			v.Data = v.Data[:end]
+		}
+		v.Beg, v.End = v.Beg[:n], v.End[:n]
+	case v.Type.Kind == Float64:
+		v.Float = v.Float[:n]
+	default:
+		v.Int = v.Int[:n]
+	}
+}
+
+// Truncate takes b, all of whose rows are live, back to its first n rows.
+func (b *Batch) Truncate(n int) {
+	for i := range b.Cols {
+		b.Cols[i].Truncate(n)
+	}
+	b.N = n
+}

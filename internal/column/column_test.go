@@ -276,3 +276,34 @@ func BenchmarkAppendRows(b *testing.B) {
 		})
 	}
 }
+
+func TestTruncateGivesBackRowsAndBytes(t *testing.T) {
+	fields := []Field{{Name: "s", Type: Type{Kind: Text}, Nullable: true}, {Name: "f", Type: Type{Kind: Float64}}, {Name: "i", Type: Type{Kind: Int64}, Nullable: true}}
+	var b Batch
+	b.Reset(fields)
+	add := func(s string, f float64, null bool) {
+		b.Cols[0].AppendBytes([]byte(s))
+		b.Cols[1].AppendFloat(f)
+		if null {
+			b.Cols[2].AppendNull()
+		} else {
+			b.Cols[2].AppendInt(int64(f))
+		}
+		b.N++
+	}
+	add("one", 1, false)
+	add("two", 2, true)
+	add("three", 3, true)
+	b.Truncate(1)
+	if b.N != 1 || string(b.Cols[0].Data) != "one" || b.Cols[1].Len() != 1 {
+		t.Errorf("truncated to %+v", b)
+	}
+	add("four", 4, false) // where a NULL was
+	if string(b.Cols[0].View(1)) != "four" || b.Cols[2].IsNull(1) || b.Cols[2].Int[1] != 4 {
+		t.Errorf("then %+v", b)
+	}
+	b.Truncate(0)
+	if b.N != 0 || len(b.Cols[0].Data) != 0 {
+		t.Errorf("truncated to %+v", b)
+	}
+}

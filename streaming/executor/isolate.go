@@ -27,10 +27,10 @@ func (t *Table) isolate(ctx context.Context, q Query, r *records, rows *column.B
 		case !ofRecord(err):
 			return nil, err
 		case step > 1:
-			truncate(rows, before)
+			rows.Truncate(before)
 			step /= 2
 		default:
-			truncate(rows, before)
+			rows.Truncate(before)
 			bad.addRecord(r, r.at(from), err)
 			from++
 		}
@@ -44,34 +44,4 @@ func taker(rows *column.Batch) func(*column.Batch) error {
 		rows.AppendRows(b, -1)
 		return nil
 	}
-}
-
-// truncate takes a batch back to its first n rows.
-func truncate(b *column.Batch, n int) {
-	for i := range b.Cols {
-		v := &b.Cols[i]
-		switch {
-		case v.Type.Kind.IsView():
-			if n < len(v.Beg) {
-				v.Data = v.Data[:dataEnd(v, n)]
-			}
-			v.Beg, v.End = v.Beg[:n], v.End[:n]
-		case v.Type.Kind == column.Float64:
-			v.Float = v.Float[:n]
-		default:
-			v.Int = v.Int[:n]
-		}
-	}
-	b.N = n
-}
-
-// dataEnd is where the bytes of the first n values end: values were appended one behind the other.
-func dataEnd(v *column.Vector, n int) uint32 {
-	end := uint32(0)
-	for i := n - 1; i >= 0; i-- {
-		if !v.IsNull(i) {
-			return v.End[i]
-		}
-	}
-	return end
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"math"
 	"time"
 
 	"millrace/internal/column"
@@ -37,6 +38,9 @@ func (t *Table) trigger(ctx context.Context, q Query, snap *kafka.Snapshot, plan
 		limit = min(limit, 50_000) // to learn how large rows are
 	}
 	for {
+		if limit <= 1 {
+			s.MaxBytes = math.MaxInt64 / 4 // a record that is larger than a commit should be is a commit
+		}
 		ranges := checkpoint.Limit(plan.Ranges, limit)
 		err := t.bounded(ctx, q, snap, ranges, s)
 		switch {

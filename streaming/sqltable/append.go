@@ -30,7 +30,7 @@ func (a *Appender) Append(to *column.Batch, row sql.Row) error {
 	for i, v := range row {
 		if err := a.value(&to.Cols[i], i, v); err != nil {
 			for k := range to.Cols[:i] {
-				truncate(&to.Cols[k], to.N)
+				to.Cols[k].Truncate(to.N)
 			}
 			return err
 		}
@@ -174,24 +174,4 @@ func integer(v any) (int64, bool) {
 		return 0, true
 	}
 	return 0, false
-}
-
-// truncate takes a vector back to n rows. Bytes that were appended stay behind, unseen.
-func truncate(v *column.Vector, n int) {
-	switch {
-	case v.Type.Kind.IsView():
-		v.Beg, v.End = v.Beg[:n], v.End[:n]
-	case v.Type.Kind == column.Float64:
-		v.Float = v.Float[:n]
-	default:
-		v.Int = v.Int[:n]
-	}
-}
-
-// Truncate takes a batch back to its first n rows.
-func Truncate(b *column.Batch, n int) {
-	for i := range b.Cols {
-		truncate(&b.Cols[i], n)
-	}
-	b.N = n
 }

@@ -31,7 +31,7 @@ func (i *inserter) StatementBegin(*sql.Context) { i.mark = i.rows.N }
 
 // DiscardChanges implements sql.EditOpenerCloser.
 func (i *inserter) DiscardChanges(*sql.Context, error) error {
-	Truncate(&i.rows, i.mark)
+	i.rows.Truncate(i.mark)
 	return nil
 }
 

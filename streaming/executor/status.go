@@ -103,11 +103,19 @@ func (t *Table) Status() Status {
 	return s
 }
 
-// watch gives what a waiter looks at, and a channel that is closed when it changes.
-func (t *Table) watch() (state State, err error, positions map[store.Partition]store.Position, changed <-chan struct{}) {
+// seen is what a waiter looks at.
+type seen struct {
+	state     State
+	err       error // why, in a state that has a reason
+	positions map[store.Partition]store.Position
+	// changed is closed when any of these changes.
+	changed <-chan struct{}
+}
+
+func (t *Table) watch() seen {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.state, t.stateErr, t.positions, t.changed
+	return seen{t.state, t.stateErr, t.positions, t.changed}
 }
 
 // setEnds notes the ends of logs.

@@ -144,7 +144,15 @@ func (t *Table) command(change func()) {
 // Pause stops reading, and returns when the owner has stopped.
 func (t *Table) Pause(ctx context.Context) error {
 	t.command(func() { t.paused = true })
-	return t.until(ctx, func(s State, _ error) (bool, error) { return s == Paused, nil })
+	for {
+		now := t.watch()
+		if now.state == Paused {
+			return nil
+		}
+		if err := t.wait(ctx, now); err != nil {
+			return err
+		}
+	}
 }
 
 // Resume goes on after a pause, or after a failure.
@@ -158,42 +166,33 @@ func (t *Table) Resume() {
 // Set changes the settings.
 func (t *Table) Set(s Settings) { t.command(func() { t.settings = s.withDefaults() }) }
 
-// until waits for a state, or for the end of ctx or of the table.
-func (t *Table) until(ctx context.Context, reached func(State, error) (bool, error)) error {
-	for {
-		state, err, _, changed := t.watch()
-		if ok, err := reached(state, err); ok || err != nil {
-			return err
-		}
-		select {
-		case <-changed:
-		case <-t.done:
-			return sqlerr.New(sqlerr.ServerGone, "streaming table '%s' was stopped", t.name)
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
+// wait waits for a change of what was seen, or for the end of ctx or of the table, which is an error.
+func (t *Table) wait(ctx context.Context, since seen) error {
+	select {
+	case <-since.changed:
+		return nil
+	case <-t.done:
+		return sqlerr.New(sqlerr.ServerGone, "streaming table '%s' was stopped", t.name)
+	case <-ctx.Done():
+		return context.Cause(ctx)
 	}
 }
 
 // Await waits until the table has read up to target, offset by offset of each partition. A table that fails, is paused, or is stopped, is an error.
 func (t *Table) Await(ctx context.Context, target map[store.Partition]int64) error {
 	for {
-		state, err, positions, changed := t.watch()
-		if positions != nil && checkpoint.Reached(positions, target) {
+		now := t.watch()
+		if now.positions != nil && checkpoint.Reached(now.positions, target) {
 			return nil
 		}
-		switch state {
+		switch now.state {
 		case Failed:
-			return err
+			return now.err
 		case Paused:
 			return sqlerr.New(sqlerr.TableState, "streaming table '%s' is paused", t.name).WithHint("ALTER STREAMING TABLE … RESUME lets it read on")
 		}
-		select {
-		case <-changed:
-		case <-t.done:
-			return sqlerr.New(sqlerr.ServerGone, "streaming table '%s' was stopped", t.name)
-		case <-ctx.Done():
-			return context.Cause(ctx)
+		if err := t.wait(ctx, now); err != nil {
+			return err
 		}
 	}
 }

@@ -2,7 +2,6 @@ package sqltable
 
 import (
 	"github.com/dolthub/go-mysql-server/sql"
-	"github.com/dolthub/go-mysql-server/sql/types"
 	"github.com/dolthub/vitess/go/sqltypes"
 	querypb "github.com/dolthub/vitess/go/vt/proto/query"
 
@@ -49,9 +48,9 @@ func FieldOf(name string, t sql.Type, nullable bool) (column.Field, error) {
 		f.Type = column.Type{Kind: column.Timestamp, Scale: uint8(d.Precision())}
 	case code == sqltypes.TypeJSON:
 		f.Type.Kind = column.JSON
-	case types.IsBinaryType(t), code == sqltypes.Blob:
+	case code == sqltypes.Binary, code == sqltypes.VarBinary, code == sqltypes.Blob:
 		f.Type.Kind = column.Bytes
-	case types.IsTextOnly(t):
+	case code == sqltypes.Char, code == sqltypes.VarChar, code == sqltypes.Text:
 		f.Type.Kind = column.Text
 	default:
 		return f, unsupported(name, t)

@@ -23,3 +23,25 @@ func TestASelectUndoesNoInsert(t *testing.T) {
 		t.Errorf("%s rows, want 2", got)
 	}
 }
+
+// A user with nothing but SELECT saw "the definition of table 't' in the catalog cannot be read: CREATE command denied" when nobody else had used the
+// table since the start of the server: tables and views are made from their definitions, as CREATE is.
+func TestWhoReadsATableNeedNotBeAllowedToCreateIt(t *testing.T) {
+	dir := t.TempDir()
+	inDir := func(c *Config) { c.DataDir = dir }
+	r := start(t, inDir)
+	db := r.root(t)
+	for _, s := range []string{"CREATE TABLE t (id INT DEFAULT 7, s TEXT)", "INSERT INTO t (s) VALUES ('x')", "CREATE VIEW v AS SELECT id FROM t", "CREATE USER reader IDENTIFIED BY 'p'", "GRANT SELECT ON main.t TO reader", "GRANT SELECT ON main.v TO reader"} {
+		do(t, db, s)
+	}
+	for _, query := range []string{"SELECT id, s FROM t", "SELECT id FROM v", "SHOW TABLES", "DESCRIBE t", "SELECT column_name, is_nullable FROM information_schema.columns WHERE table_schema = 'main'", "SELECT table_name FROM information_schema.tables WHERE table_schema = 'main'"} {
+		if err := r.stop(); err != nil { // nobody has used the table
+			t.Fatal(err)
+		}
+		r = start(t, inDir)
+		got, err := rows(r.connect(t, "reader:p@/main"), query)
+		if err != nil || got == "" {
+			t.Errorf("%s: %q, %v", query, got, err)
+		}
+	}
+}

@@ -64,7 +64,9 @@ func (v viewColumns) nullable(ctx *sql.Context, c sql.Catalog, db, name string) 
 	if !ok {
 		return nil
 	}
-	node, _, _, _, err := planbuilder.New(ctx, c, nil).Parse(definition(view).CreateViewStatement, nil, false)
+	b := planbuilder.New(ctx, c, nil)
+	b.DisableAuth() // the engine lists the columns that the user may see
+	node, _, _, _, err := b.Parse(definition(view).CreateViewStatement, nil, false)
 	if err != nil {
 		return nil
 	}

@@ -22,7 +22,16 @@ func (t *Table) RenameIndex(_ *sql.Context, from, _ string) error {
 	return sql.ErrIndexNotFound.New(from)
 }
 
-var _ sql.IndexAddressableTable = (*Table)(nil)
+var _ sql.IndexSearchableTable = (*Table)(nil)
+
+// SkipIndexCosting implements sql.IndexSearchableTable: without indexes there is nothing to weigh, and figures of the table to weigh it by cost more than a
+// look-up.
+func (t *Table) SkipIndexCosting() bool { return true }
+
+// LookupForExpressions implements sql.IndexSearchableTable.
+func (t *Table) LookupForExpressions(*sql.Context, ...sql.Expression) (sql.IndexLookup, *sql.FuncDepSet, sql.Expression, bool, error) {
+	return sql.IndexLookup{}, nil, nil, false, nil
+}
 
 // GetIndexes implements sql.IndexAddressable.
 func (t *Table) GetIndexes(*sql.Context) ([]sql.Index, error) { return nil, nil }

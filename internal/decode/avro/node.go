@@ -118,7 +118,7 @@ func (b *builder) build(n *avro.SchemaNode, namespace string, depth int) (*node,
 		made.wire, made.symbols, made.fallback = enum, n.Symbols, n.EnumDefault
 		b.define(made, n)
 	case n.Type == "record", n.Type == "error":
-		return b.record(made, n, namespace, depth)
+		return b.record(made, n, depth)
 	default:
 		known := b.lookup(n.Type, namespace)
 		if known == nil {
@@ -133,9 +133,9 @@ func (b *builder) build(n *avro.SchemaNode, namespace string, depth int) (*node,
 	return made, nil
 }
 
-func (b *builder) record(made *node, n *avro.SchemaNode, namespace string, depth int) (*node, error) {
+func (b *builder) record(made *node, n *avro.SchemaNode, depth int) (*node, error) {
 	made.wire, made.uses = record, 1
-	namespace = b.define(made, n)
+	namespace := b.define(made, n)
 	b.all = append(b.all, made)
 	for i := range n.Fields {
 		f := &n.Fields[i]

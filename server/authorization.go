@@ -69,3 +69,14 @@ func deniedUser(err error) string {
 	_, user, _ := strings.Cut(err.Error(), "user ")
 	return user
 }
+
+// authorizeShow has SHOW CREATE TABLE and SHOW CREATE VIEW need SELECT, as reading does: the engine shows a definition to everybody.
+func authorizeShow(show *sqlparser.Show) {
+	switch strings.ToLower(show.Type) {
+	case "create table", "create view":
+		show.Auth = sqlparser.AuthInformation{
+			AuthType: sqlparser.AuthType_SELECT, TargetType: sqlparser.AuthTargetType_SingleTableIdentifier,
+			TargetNames: []string{show.Table.DbQualifier.String(), show.Table.Name.String()},
+		}
+	}
+}

@@ -115,11 +115,13 @@ func (d database) GetViewDefinition(_ *sql.Context, name string) (sql.ViewDefini
 	return definition(v), ok, nil
 }
 
-// AllViews implements sql.ViewDatabase.
-func (d database) AllViews(*sql.Context) ([]sql.ViewDefinition, error) {
+// AllViews implements sql.ViewDatabase. A user sees the views that they have a privilege on, as it is with tables.
+func (d database) AllViews(ctx *sql.Context) ([]sql.ViewDefinition, error) {
 	var all []sql.ViewDefinition
 	for _, v := range d.p.catalog.State().Databases[strings.ToLower(d.Name())].Views {
-		all = append(all, definition(v))
+		if d.p.engine.sees(ctx, d.Name(), v.Name) {
+			all = append(all, definition(v))
+		}
 	}
 	slices.SortFunc(all, func(a, b sql.ViewDefinition) int { return strings.Compare(a.Name, b.Name) })
 	return all, nil

@@ -98,6 +98,8 @@ var engineKinds = []struct {
 	{sql.ErrForeignKeyParentViolation, sqlerr.ForeignKeyParent},
 	{sql.ErrCheckConstraintViolated, sqlerr.CheckViolated},
 	{sql.ErrUnsupportedFeature, sqlerr.NotSupported},
+	{sql.ErrAlterTableNotSupported, sqlerr.NotSupported},
+	{sql.ErrTemporaryTableNotSupported, sqlerr.NotSupported},
 	{sql.ErrUnsupportedSyntax, sqlerr.NotSupported},
 	{sql.ErrUnsupportedPreparedStatement, sqlerr.NotSupported},
 }

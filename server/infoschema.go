@@ -15,6 +15,7 @@ import (
 // infoSchema is the engine's information_schema with tables of ours added, or in the place of the engine's.
 type infoSchema struct {
 	sql.Database
+	engine *engine
 	tables map[string]infoTable
 	views  viewColumns
 }
@@ -30,13 +31,20 @@ func newInfoSchema(e *engine, of sql.Database) *infoSchema {
 	tables := streamingInfo(e)
 	tables["kafka_scans"] = infoTable{scansSchema, e.scanRows}
 	tables[information_schema.ProcessListTableName] = infoTable{processesSchema, e.processRows}
-	return &infoSchema{Database: of, tables: tables, views: viewColumns{e.catalog}}
+	return &infoSchema{Database: of, engine: e, tables: tables, views: viewColumns{e.catalog}}
 }
 
 // GetTableInsensitive implements sql.Database. A table is made for each statement: the engine writes into it.
 func (s *infoSchema) GetTableInsensitive(ctx *sql.Context, name string) (sql.Table, bool, error) {
-	if strings.EqualFold(name, information_schema.ColumnsTableName) {
+	switch {
+	case strings.EqualFold(name, information_schema.ColumnsTableName):
 		return s.views.table(), true, nil
+	case strings.EqualFold(name, information_schema.TablesTableName):
+		t, ok, err := s.Database.GetTableInsensitive(ctx, name)
+		if listed, isInfo := t.(*information_schema.InformationSchemaTable); ok && err == nil && isInfo {
+			s.onlySeen(listed)
+		}
+		return t, ok, err
 	}
 	t, ok := s.tables[strings.ToLower(name)]
 	if !ok {
@@ -48,6 +56,36 @@ func (s *infoSchema) GetTableInsensitive(ctx *sql.Context, name string) (sql.Tab
 			return sql.RowsToRowIter(t.rows(ctx)...), nil
 		},
 	}, true, nil
+}
+
+// onlySeen leaves out tables that the user has no privilege on: the engine lists all.
+func (s *infoSchema) onlySeen(t *information_schema.InformationSchemaTable) {
+	all := t.Reader
+	at := func(column string) int {
+		return slices.IndexFunc(t.TableSchema, func(c *sql.Column) bool { return c.Name == column })
+	}
+	database, table := at("TABLE_SCHEMA"), at("TABLE_NAME")
+	t.Reader = func(ctx *sql.Context, c sql.Catalog) (sql.RowIter, error) {
+		rows, err := all(ctx, c)
+		if err != nil {
+			return nil, err
+		}
+		listed, err := sql.RowIterToRows(ctx, rows)
+		if err != nil {
+			return nil, err
+		}
+		listed = slices.DeleteFunc(listed, func(row sql.Row) bool {
+			db, isText := row[database].(string)
+			name, isName := row[table].(string)
+			return !isText || !isName || !s.engine.sees(ctx, db, name)
+		})
+		return sql.RowsToRowIter(listed...), nil
+	}
+}
+
+// sees reports whether the session's user has any privilege on a table or view, which makes its name known to them.
+func (e *engine) sees(ctx *sql.Context, db, table string) bool {
+	return e.Analyzer.Catalog.AuthorizationHandler().CheckTable(ctx, nil, db, "", table) == nil
 }
 
 // GetTableNames implements sql.Database.

@@ -113,6 +113,9 @@ func parseText(text string, mode dialect.Mode, options sqlparser.ParserOptions, 
 	if grants, ok := st.ast.(*sqlparser.ShowGrants); ok && grants.For == nil {
 		grants.Auth = sqlparser.AuthInformation{AuthType: sqlparser.AuthType_IGNORE} // everybody may see their own
 	}
+	if show, ok := st.ast.(*sqlparser.Show); ok {
+		authorizeShow(show)
+	}
 	if r.Changed {
 		restoreHeadings(st.ast, r)
 		if ddl, ok := st.ast.(*sqlparser.DDL); ok && ddl.SubStatementPositionEnd > 0 {

@@ -10,8 +10,8 @@ import (
 	"millrace/internal/catalog"
 )
 
-// database is a database whose name, views and definitions of tables live in the catalog; rows are in the store. Triggers and procedures are
-// those of the engine, in memory.
+// database is a database whose name, views and definitions of tables live in the catalog; rows are in the store. Triggers, procedures and events,
+// which the engine has in memory, are refused before it sees them.
 type database struct {
 	*memory.Database
 	p *provider

@@ -110,6 +110,9 @@ func parseText(text string, mode dialect.Mode, options sqlparser.ParserOptions, 
 	if err := refuseFiles(r.SQL, st.ast); err != nil {
 		return nil, err
 	}
+	if err := refuseUnkept(st.ast); err != nil {
+		return nil, err
+	}
 	if grants, ok := st.ast.(*sqlparser.ShowGrants); ok && grants.For == nil {
 		grants.Auth = sqlparser.AuthInformation{AuthType: sqlparser.AuthType_IGNORE} // everybody may see their own
 	}

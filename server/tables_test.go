@@ -45,3 +45,20 @@ func TestWhoReadsATableNeedNotBeAllowedToCreateIt(t *testing.T) {
 		}
 	}
 }
+
+// CREATE TABLE with a CHECK or a FULLTEXT index failed and left a table behind that took rows. Triggers, procedures and events were made, worked, and
+// were gone after a restart.
+func TestWhatIsNotKeptIsRefused(t *testing.T) {
+	db := start(t).root(t)
+	do(t, db, "CREATE TABLE there (id INT)")
+	for _, s := range []string{
+		"CREATE TABLE t (id INT, CHECK (id > 0))", "CREATE TABLE t (id INT CHECK (id > 0))", "CREATE TABLE t (s TEXT, FULLTEXT (s))", "CREATE TABLE t (id INT, FOREIGN KEY (id) REFERENCES there (id))",
+		"CREATE TABLE t (id INT, CONSTRAINT c CHECK (id > 0)) AS SELECT 1 AS id", "CREATE TRIGGER x BEFORE INSERT ON there FOR EACH ROW SET NEW.id = 1",
+		"CREATE PROCEDURE p() SELECT 1", "CREATE EVENT e ON SCHEDULE EVERY 1 SECOND DO SELECT 1", "CREATE TEMPORARY TABLE t (id INT)", "ALTER TABLE there ADD COLUMN more INT",
+	} {
+		_, err := db.Exec(s)
+		wantError(t, err, 1235, "42000", "")
+		want(t, db, "SHOW TABLES", "Tables_in_main\nthere")
+	}
+	do(t, db, "CREATE TABLE t (id INT PRIMARY KEY, s TEXT, KEY (id))")
+}

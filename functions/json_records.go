@@ -37,21 +37,20 @@ func optionsOf(f *Function, text string, known []string) (map[string]string, err
 	return options, nil
 }
 
-// jsonSchema reads the schema of from_json: columns, or one type.
-func jsonSchema(f *Function, text string) (_ *json.Schema, bare bool, err error) {
+// jsonReader makes the reader of from_json's schema: columns, or one type.
+func jsonReader(f *Function, text string) (*reader, error) {
 	if t, err := ddl.ParseType(text); err == nil && t.Name != ddl.Struct {
-		field := ddl.Column{Name: "value", Type: t}
-		return json.NewSchema([]json.Field{{Field: field.Field(), Path: json.Path{}, KeepNull: t.Name == ddl.Variant}}), true, nil
+		return newTypeReader(t)
 	}
 	columns, err := ddl.StructFields(text)
 	if err != nil {
 		var where *ddl.Error
 		if errors.As(err, &where) {
-			return nil, false, sqlerr.New(sqlerr.BadValue, "the schema of '%s' is wrong %v", f.Name, where).WithHint("write columns with their types, such as 'id BIGINT, name STRING', or one type, such as 'ARRAY<INT>'")
+			return nil, sqlerr.New(sqlerr.BadValue, "the schema of '%s' is wrong %v", f.Name, where).WithHint("write columns with their types, such as 'id BIGINT, name STRING', or one type, such as 'ARRAY<INT>'")
 		}
-		return nil, false, err
+		return nil, err
 	}
-	return json.NewSchema(columnsOf(columns)), false, nil
+	return newColumnsReader(columns)
 }
 
 func columnsOf(columns []ddl.Column) []json.Field {
@@ -74,15 +73,11 @@ func openFromJSON(ctx *sql.Context, f *Function, args []sql.Expression) (*reader
 	if err != nil {
 		return nil, 0, err
 	}
-	s, bare, err := jsonSchema(f, text)
+	r, err := jsonReader(f, text)
 	if err != nil {
 		return nil, 0, err
 	}
 	mode, _, err := decodeOptions(ctx, f, at(args, 2), permissive)
-	if err != nil {
-		return nil, 0, err
-	}
-	r, err := newReader(s, bare)
 	return r, mode, err
 }
 

@@ -27,7 +27,9 @@ type reader struct {
 	plan   decode.Plan
 	// bare says that the only field is the whole record.
 	bare bool
-	pool sync.Pool
+	// nested are the types of the parts of fields, nil where any JSON is shown as it stands; the slice may be nil.
+	nested []*nested
+	pool   sync.Pool
 }
 
 // decoding is the scratch of one call.
@@ -54,14 +56,14 @@ func newReader(s decode.Schema, bare bool) (*reader, error) {
 	return r, nil
 }
 
-// json decodes a record. bad is what is wrong with it or with its first bad field, which is then null; whole is false when the record as a whole is bad, and the
-// text then has nulls only.
-func (r *reader) json(record []byte) (text []byte, whole bool, bad error) {
+// append decodes a record and appends it to text. bad is what is wrong with it or with its first bad field, which is then null; whole is false when the record as
+// a whole is bad, and the text then has nulls only.
+func (r *reader) append(text, record []byte) (_ []byte, whole bool, bad error) {
 	d := r.pool.Get().(*decoding)
 	defer r.pool.Put(d)
 	whole = true
 	if err := d.decoder.Locate(record, d.slots); err != nil {
-		whole, bad = false, errors.New(err.Error()) // the decoder's error does not outlive the call
+		whole, bad = false, kept(err)
 		clear(d.slots)
 	}
 	if !r.bare {
@@ -80,9 +82,16 @@ func (r *reader) json(record []byte) (text []byte, whole bool, bad error) {
 			if s, d.scratch, err = d.decoder.Settle(record, i, s, d.scratch[:0]); err != nil {
 				s = decode.Slot{}
 				if bad == nil {
-					bad = errors.New(err.Error())
+					bad = kept(err)
 				}
 			}
+		}
+		if s.Kind == decode.View && r.nested != nil && r.nested[i] != nil {
+			var err error
+			if text, err = r.nested[i].append(text, record[s.Beg:s.End]); err != nil && bad == nil {
+				bad = inside(f, err)
+			}
+			continue
 		}
 		text = appendSlot(text, f, s, record, d.scratch)
 	}
@@ -90,6 +99,25 @@ func (r *reader) json(record []byte) (text []byte, whole bool, bad error) {
 		text = append(text, '}')
 	}
 	return text, whole, bad
+}
+
+// kept is a decoder's error for use beyond the decoder's next call.
+func kept(err error) error {
+	var data *decode.Error
+	if !errors.As(err, &data) {
+		return err
+	}
+	c := *data
+	return &c
+}
+
+// inside is the error of a part of a field's value. Its place counts from the part, which nobody sees, so it is left out.
+func inside(f column.Field, err error) error {
+	var data *decode.Error
+	if errors.As(err, &data) {
+		data.Offset = -1
+	}
+	return fmt.Errorf("'%s': %w", f.Name, err)
 }
 
 // appendSlot appends a field's value as JSON.
@@ -214,7 +242,7 @@ func buildReader(param expr.Kind, result sql.Type, otherwise parserMode, open fu
 			default:
 				return nil, fmt.Errorf("%s: a record is a %T", f.Name, v)
 			}
-			text, whole, bad := r.json(bytes)
+			text, whole, bad := r.append(nil, bytes)
 			switch {
 			case bad != nil && mode == failFast:
 				return nil, sqlerr.New(sqlerr.BadRecord, "'%s': the record cannot be decoded: %v", f.Name, bad).WithHint("the option mode => 'PERMISSIVE' gives NULL for what is bad: %s(…, map('mode', 'PERMISSIVE'))", f.Name)

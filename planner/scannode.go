@@ -204,7 +204,7 @@ func (s *Scan) finish(ctx *sql.Context) (*Scan, error) {
 	if c.limit >= 0 && len(c.order) == 0 && !c.aggregated() {
 		c.request.Limit = c.limit + c.offset
 	}
-	c.stored.Columns, c.stored.Limit = in.stored, c.request.Limit
+	c.stored.Columns, c.stored.Limit, c.stored.Top = in.stored, c.request.Limit, c.topOf()
 	if n, ok := c.newest(); ok {
 		c.request.Newest = &n
 	}

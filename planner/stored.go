@@ -32,6 +32,16 @@ type StoredRequest struct {
 	Where []store.Condition
 	// Limit is the number of rows after which the scan will stop, -1 for none.
 	Limit int64
+	// Top, when not nil, says that only the first rows of an order are wanted; its Column is a position in the schema, and among Columns.
+	Top *store.Top
+}
+
+// topOf says which rows of a stored table an order with a limit keeps.
+func (s *Scan) topOf() *store.Top {
+	if !s.isStored() || s.aggregated() || s.limit < 0 || len(s.order) == 0 || !s.order[0].stored {
+		return nil
+	}
+	return &store.Top{Column: s.order[0].column, Ascending: !s.order[0].desc, Rows: s.limit + s.offset, Ties: len(s.order) == 1}
 }
 
 // storedLeaf is a StoredTable as a leaf of a Scan.

@@ -17,9 +17,12 @@ func (s *sortSink) Kept(values []int64) []int64 {
 	add := func(b *column.Batch) {
 		key := &b.Cols[s.at[0]]
 		for i := range b.N {
-			if key.IsNull(i) {
+			switch {
+			case key.IsNull(i):
 				values = append(values, math.MinInt64)
-			} else {
+			case key.Type.Kind == column.Float64:
+				values = append(values, scan.FloatOrder(key.Float[i]))
+			default:
 				values = append(values, keptValue(key.Type, key.Int[i]))
 			}
 		}

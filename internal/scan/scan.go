@@ -182,6 +182,19 @@ type Keeper interface {
 	Kept(values []int64) []int64
 }
 
+// FloatOrder is a number that is ordered as f is, so that a Keeper can tell what it has of a column of doubles. Both zeros are one; NaN, which has no place in an
+// order of numbers, comes last.
+func FloatOrder(f float64) int64 {
+	switch {
+	case f != f:
+		return math.MaxInt64
+	case f == 0:
+		return 0
+	}
+	x := int64(math.Float64bits(f))
+	return x ^ (x >> 63 & math.MaxInt64)
+}
+
 // Request is what a query wants of a source.
 type Request struct {
 	// Fields to fill, in the order of the batch's columns. Empty means that only the number of rows matters.

@@ -2,6 +2,7 @@ package scan_test
 
 import (
 	"fmt"
+	"math"
 	"testing"
 
 	"millrace/internal/scan"
@@ -39,5 +40,17 @@ func TestOffsetsOfAPartition(t *testing.T) {
 		if got := fmt.Sprint(c.bounds.OffsetsOf(c.topic, c.partition)); got != c.want {
 			t.Errorf("%s: got %s, want %s", c.name, got, c.want)
 		}
+	}
+}
+
+func TestFloatOrderIsThatOfNumbers(t *testing.T) {
+	ascending := []float64{math.Inf(-1), -math.MaxFloat64, -1.5, -1, -math.SmallestNonzeroFloat64, 0, math.SmallestNonzeroFloat64, 1, 1.5, math.MaxFloat64, math.Inf(1), math.NaN()}
+	for i := 1; i < len(ascending); i++ {
+		if a, b := scan.FloatOrder(ascending[i-1]), scan.FloatOrder(ascending[i]); a >= b {
+			t.Errorf("%v and %v become %d and %d", ascending[i-1], ascending[i], a, b)
+		}
+	}
+	if scan.FloatOrder(math.Copysign(0, -1)) != scan.FloatOrder(0) {
+		t.Error("the zeros differ")
 	}
 }

@@ -120,6 +120,11 @@ func (t *Table) open(ctx *sql.Context, snap *shared, req planner.StoredRequest) 
 		c.Column = places[c.Column]
 		spec.Where = append(spec.Where, c)
 	}
+	if req.Top != nil {
+		top := *req.Top
+		top.Column = places[top.Column]
+		spec.Top = &top
+	}
 	return snap.Scan(ctx, spec)
 }
 

@@ -125,12 +125,15 @@ type ScanSpec struct {
 	Top *Top
 }
 
-// Top names the rows that an ORDER BY with LIMIT keeps, by its first key: a column of an integer kind but Uint64.
+// Top names the rows that an ORDER BY with LIMIT keeps, by its first key: a column of an integer kind but Uint64, or Float64, of which sinks tell values by
+// scan.FloatOrder.
 type Top struct {
 	// Column is an index into Schema.Columns.
 	Column    int
 	Ascending bool
 	Rows      int64
+	// Ties says that of rows with equal values any will do, as nothing else orders them: what equals the last row that is kept may be left out.
+	Ties bool
 }
 
 // TableStats sums up a table.

@@ -26,7 +26,7 @@ func (s *source) setTop(top *store.Top) error {
 	if top.Column < 0 || top.Column >= len(s.table.schema.Columns) {
 		return fmt.Errorf("store: table %s has no column %d", s.table.id, top.Column)
 	}
-	if k := s.table.schema.Columns[top.Column].Type.Kind; k.IsInt() && k != column.Uint64 {
+	if k := s.table.schema.Columns[top.Column].Type.Kind; k.IsInt() && k != column.Uint64 || k == column.Float64 {
 		s.top = top
 	}
 	return nil
@@ -36,15 +36,23 @@ func (s *source) setTop(top *store.Top) error {
 func bestOf(top *store.Top, e *entry, c *store.Column) int64 {
 	stats := e.statsOf(c)
 	switch {
-	case top.Ascending && stats.Nulls > 0:
+	case top.Ascending && stats.Nulls > 0, stats.NaN:
 		return math.MaxInt64
 	case !stats.Bounded:
 		return math.MinInt64 // nothing but NULLs
 	case top.Ascending:
-		return negated(stats.Min.Int64())
+		return negated(numberOf(c, stats.Min))
 	default:
-		return stats.Max.Int64()
+		return numberOf(c, stats.Max)
 	}
+}
+
+// numberOf is a value as sinks tell it, but for times, which sinks tell in milliseconds.
+func numberOf(c *store.Column, v store.Value) int64 {
+	if c.Type.Kind == column.Float64 {
+		return scan.FloatOrder(v.Float64())
+	}
+	return v.Int64()
 }
 
 // negated reverses the order of numbers; MinInt64 and the next become equal, which is no worse.
@@ -80,7 +88,7 @@ func (s *source) topRounds(ctx context.Context, lanes []*lane) error {
 			continue
 		}
 		keep := len(left)
-		for keep > 0 && left[keep-1].best < worst {
+		for keep > 0 && (left[keep-1].best < worst || s.top.Ties && left[keep-1].best == worst) {
 			keep--
 		}
 		s.skipped.Add(int64(len(left) - keep))

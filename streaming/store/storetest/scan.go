@@ -207,7 +207,7 @@ func testTop(t *testing.T, b Backend) {
 				switch x := (c-10)*1000 + r.Int64N(spread); {
 				case r.IntN(nulls) == 0 && nulls < 100:
 				case kind == column.Float64:
-					v = store.Float(float64(x))
+					v = store.Float(float64(x) / 7)
 				case kind == column.Date:
 					v = store.Int(x % 100000)
 				default:
@@ -222,6 +222,7 @@ func testTop(t *testing.T, b Backend) {
 		}
 		ascending := rapid.Bool().Draw(t, "ascending")
 		limit := rapid.Int64Range(1, 30).Draw(t, "limit")
+		ties := rapid.Bool().Draw(t, "ties")
 		slices.SortFunc(keys, func(a, b store.Value) int {
 			c := 0
 			switch {
@@ -241,7 +242,7 @@ func testTop(t *testing.T, b Backend) {
 		}
 		defer snap.Close()
 		src, err := snap.Scan(ctx, store.ScanSpec{
-			Table: id, Columns: []int{1, 0}, Limit: -1, Lanes: rapid.IntRange(1, 3).Draw(t, "lanes"), Top: &store.Top{Column: 1, Ascending: ascending, Rows: limit},
+			Table: id, Columns: []int{1, 0}, Limit: -1, Lanes: rapid.IntRange(1, 3).Draw(t, "lanes"), Top: &store.Top{Column: 1, Ascending: ascending, Rows: limit, Ties: ties},
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -249,7 +250,10 @@ func testTop(t *testing.T, b Backend) {
 		defer src.Close()
 		fields := []column.Field{columns[1].Field, columns[0].Field}
 		key := ops.Column(0, fields[0])
-		p := ops.Pipeline{Input: fields, Project: []ops.Expr{key}, OrderBy: []ops.Order{{Expr: key, Desc: !ascending}, {Expr: ops.Column(1, fields[1])}}, Limit: limit}
+		p := ops.Pipeline{Input: fields, Project: []ops.Expr{key}, OrderBy: []ops.Order{{Expr: key, Desc: !ascending}}, Limit: limit}
+		if !ties {
+			p.OrderBy = append(p.OrderBy, ops.Order{Expr: ops.Column(1, fields[1])})
+		}
 		plan, err := p.Compile()
 		if err != nil {
 			t.Fatal(err)

@@ -63,6 +63,25 @@ func TestATopicThatIsCreatedAgainIsNotTakenForTheOldOne(t *testing.T) {
 	comes(t, r, "SELECT state, reason LIKE '%created again%' FROM information_schema.streaming_tables WHERE table_name = 'strict'", "failed|1")
 }
 
+// REFRESH said OK for a table whose topic had been created again with a shorter log: the table was beyond what it was to read, had failed and read nothing.
+func TestARefreshOfATableThatFailsIsAnError(t *testing.T) {
+	b, _, _ := ordersTopic(t, 20)
+	r := start(t)
+	create(t, r, b, "strict", "")
+	create(t, r, b, "lenient", ", failOnDataLoss => false")
+	if err := b.DeleteTopic("orders"); err != nil {
+		t.Fatal(err)
+	}
+	b.Topic(t, "orders", 2, nil)
+	testkit.Produce(t, b.Client(t), &kgo.Record{Topic: "orders", Value: []byte(`{"id":1000}`)})
+	for range 2 { // the second time the table has failed
+		_, err := rows(r.root(t), "REFRESH STREAMING TABLE strict SYNC")
+		wantError(t, err, 31017, "22000", "created again")
+	}
+	do(t, r.root(t), "REFRESH STREAMING TABLE lenient SYNC")
+	gives(t, r.root(t), "SELECT count(*), max(id) FROM lenient", "21|1000")
+}
+
 func TestPartitionsThatAreAddedAreReadFromTheirFirstRecord(t *testing.T) {
 	b, cl, _ := ordersTopic(t, 20)
 	r := start(t)

@@ -13,15 +13,15 @@ import (
 )
 
 // change gives a table that exists another definition. Rows stay as they are; the new query is for new records.
-func (m *Manager) change(ctx context.Context, c Create, old catalog.Table, columns []Column, durability store.Durability, read executor.Read, v *validated) (*executor.Table, map[store.Partition]int64, error) {
+func (m *Manager) change(ctx context.Context, c Create, old catalog.Table, columns []Column, durability store.Durability, read executor.Read, v *validated) (awaited, error) {
 	id := store.TableID(old.ID)
 	schema, err := m.Store.Schema(ctx, id)
 	if err != nil {
-		return nil, nil, err
+		return awaited{}, err
 	}
 	changes, err := schemaChanges(schema, columns, spelled(c.Cluster, columns), durability)
 	if err != nil {
-		return nil, nil, needsFull(c.Name, err)
+		return awaited{}, needsFull(c.Name, err)
 	}
 	m.warnOfStart(ctx, c, old, read)
 	m.halt(c.Name)
@@ -32,22 +32,22 @@ func (m *Manager) change(ctx context.Context, c Create, old catalog.Table, colum
 	if len(changes) > 0 {
 		if _, err := m.Store.AlterTable(ctx, id, schema.Version, changes...); err != nil {
 			m.launch(c.Name, old)
-			return nil, nil, err
+			return awaited{}, err
 		}
 	}
 	if err := m.Catalog.Update(func(s *catalog.State) error { s.PutTable(c.Name.Database, t); return nil }); err != nil {
 		m.launch(c.Name, old) // columns that were added are NULL until somebody names them
-		return nil, nil, err
+		return awaited{}, err
 	}
 	x := m.launch(c.Name, t)
 	if t.Streaming.Paused {
-		return nil, nil, nil
+		return awaited{}, nil
 	}
-	x.Refresh()
+	refresh := x.Refresh()
 	if v == nil {
-		return x, nil, nil
+		return awaited{table: x}, nil
 	}
-	return x, v.ends, nil
+	return awaited{x, refresh, v.ends}, nil
 }
 
 // needsFull is the error for a change that the rows that are there do not survive.

@@ -36,47 +36,56 @@ type Create struct {
 // Create makes a table, or changes it where the statement says OR REFRESH, and waits for the initial load unless told otherwise. When ctx ends while it waits, the
 // table stays and goes on loading.
 func (m *Manager) Create(ctx context.Context, c Create) error {
-	x, target, err := m.create(ctx, c)
-	if err != nil || x == nil || c.Async || c.Unvalidated {
+	made, err := m.create(ctx, c)
+	if err != nil || made.table == nil || c.Async || c.Unvalidated {
 		return err
 	}
-	return x.Await(ctx, target)
+	return made.wait(ctx)
 }
 
-func (m *Manager) create(ctx context.Context, c Create) (*executor.Table, map[store.Partition]int64, error) {
+// awaited is a table with what a statement waits for, as executor.Table.Await has it; without a table there is nothing.
+type awaited struct {
+	table   *executor.Table
+	refresh int
+	target  map[store.Partition]int64
+}
+
+func (a awaited) wait(ctx context.Context) error { return a.table.Await(ctx, a.refresh, a.target) }
+
+func (m *Manager) create(ctx context.Context, c Create) (awaited, error) {
 	m.changing.Lock()
 	defer m.changing.Unlock()
 	old, exists := m.Catalog.Table(c.Name.Database, c.Name.Table)
 	switch {
 	case exists && old.Streaming == nil:
-		return nil, nil, sqlerr.New(sqlerr.TableExists, "table '%s' exists and is not a streaming table", c.Name)
+		return awaited{}, sqlerr.New(sqlerr.TableExists, "table '%s' exists and is not a streaming table", c.Name)
 	case exists && c.IfNotExists:
 		c.Warn("table '%s' exists", c.Name)
-		return nil, nil, nil
+		return awaited{}, nil
 	case exists && !c.Refresh:
-		return nil, nil, sqlerr.New(sqlerr.TableExists, "table '%s' exists", c.Name).WithHint("CREATE OR REFRESH STREAMING TABLE changes it and keeps its rows")
+		return awaited{}, sqlerr.New(sqlerr.TableExists, "table '%s' exists", c.Name).WithHint("CREATE OR REFRESH STREAMING TABLE changes it and keeps its rows")
 	}
 	if _, ok := m.Catalog.View(c.Name.Database, c.Name.Table); ok {
-		return nil, nil, sqlerr.New(sqlerr.TableExists, "'%s' is a view", c.Name)
+		return awaited{}, sqlerr.New(sqlerr.TableExists, "'%s' is a view", c.Name)
 	}
 	_, durability, err := settings(c.Properties, m.MaxBatchBytes)
 	if err != nil {
-		return nil, nil, err
+		return awaited{}, err
 	}
 	c.Definition.Properties = asMap(c.Properties)
 	p, err := m.Planner.Plan(ctx, c.Definition)
 	if err != nil {
-		return nil, nil, err
+		return awaited{}, err
 	}
 	defer p.Close()
 	columns, err := c.columns(p.Columns)
 	if err != nil {
-		return nil, nil, err
+		return awaited{}, err
 	}
 	var v *validated
 	if !c.Unvalidated {
 		if v, err = m.validate(ctx, p.Read()); err != nil {
-			return nil, nil, err
+			return awaited{}, err
 		}
 	}
 	if exists {
@@ -193,7 +202,7 @@ func (m *Manager) readable(ctx context.Context, snap *kafka.Snapshot, read execu
 }
 
 // add makes a table that is not there.
-func (m *Manager) add(ctx context.Context, c Create, columns []Column, durability store.Durability, read executor.Read, v *validated) (*executor.Table, map[store.Partition]int64, error) {
+func (m *Manager) add(ctx context.Context, c Create, columns []Column, durability store.Durability, read executor.Read, v *validated) (awaited, error) {
 	id := strings.ToLower(c.Name.String()) + "#" + rand.Text()
 	spec := store.TableSpec{ID: store.TableID(id), Cluster: spelled(c.Cluster, columns), Durability: durability}
 	for _, x := range columns {
@@ -206,7 +215,7 @@ func (m *Manager) add(ctx context.Context, c Create, columns []Column, durabilit
 		bad.Columns = append(bad.Columns, store.Column{Field: f})
 	}
 	if err := m.Store.CreateTable(ctx, spec, bad); err != nil {
-		return nil, nil, fmt.Errorf("create table %s: %w", c.Name, err)
+		return awaited{}, fmt.Errorf("create table %s: %w", c.Name, err)
 	}
 	t := catalog.Table{Name: c.Name.Table, ID: id, Columns: DDL(columns), Streaming: &c.Definition}
 	err := m.begin(ctx, id, v)
@@ -224,16 +233,16 @@ func (m *Manager) add(ctx context.Context, c Create, columns []Column, durabilit
 		})
 	}
 	if err != nil {
-		return nil, nil, errors.Join(err, m.dropRows(ctx, id))
+		return awaited{}, errors.Join(err, m.dropRows(ctx, id))
 	}
 	if read.Latest {
 		c.warnLatest(v)
 	}
 	x := m.launch(c.Name, t)
 	if v == nil {
-		return x, nil, nil
+		return awaited{table: x}, nil
 	}
-	return x, v.ends, nil
+	return awaited{table: x, target: v.ends}, nil
 }
 
 func (c *Create) warnLatest(v *validated) {

@@ -197,46 +197,45 @@ func (m *Manager) dropRows(ctx context.Context, id string) error {
 
 // Refresh reads what the topics hold now. With full the table is emptied first and read from its start. Without async it waits until that is there.
 func (m *Manager) Refresh(ctx context.Context, n Name, full, async bool) error {
-	x, target, err := m.refresh(ctx, n, full)
+	refreshed, err := m.refresh(ctx, n, full)
 	if err != nil || async {
 		return err
 	}
-	return x.Await(ctx, target)
+	return refreshed.wait(ctx)
 }
 
-func (m *Manager) refresh(ctx context.Context, n Name, full bool) (*executor.Table, map[store.Partition]int64, error) {
+func (m *Manager) refresh(ctx context.Context, n Name, full bool) (awaited, error) {
 	m.changing.Lock()
 	defer m.changing.Unlock()
 	t, x, err := m.find(n)
 	if err != nil {
-		return nil, nil, err
+		return awaited{}, err
 	}
 	if t.Streaming.Paused {
-		return nil, nil, sqlerr.New(sqlerr.TableState, "streaming table '%s' is paused", n).WithHint("ALTER STREAMING TABLE … RESUME lets it read on")
+		return awaited{}, sqlerr.New(sqlerr.TableState, "streaming table '%s' is paused", n).WithHint("ALTER STREAMING TABLE … RESUME lets it read on")
 	}
 	p, err := m.Planner.Plan(ctx, *t.Streaming)
 	if err != nil {
-		return nil, nil, err
+		return awaited{}, err
 	}
 	defer p.Close()
 	v, err := m.validate(ctx, p.Read())
 	if err != nil {
-		return nil, nil, err
+		return awaited{}, err
 	}
 	if full {
 		m.halt(n)
 		if err := m.Store.TruncateTable(ctx, store.TableID(t.ID)); err != nil {
 			m.launch(n, t)
-			return nil, nil, fmt.Errorf("empty table %s: %w", n, err)
+			return awaited{}, fmt.Errorf("empty table %s: %w", n, err)
 		}
 		err := m.begin(ctx, t.ID, v)
 		x = m.launch(n, t) // also after an error: the executor then fixes the start itself
 		if err != nil {
-			return nil, nil, err
+			return awaited{}, err
 		}
 	}
-	x.Refresh()
-	return x, v.ends, nil
+	return awaited{x, x.Refresh(), v.ends}, nil
 }
 
 // Pause stops a table; it stays paused over restarts.

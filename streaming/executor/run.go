@@ -140,6 +140,7 @@ func (t *Table) work(ctx context.Context) error {
 		}
 		if target == nil {
 			target = plan.Ends()
+			t.hasLooked(serving)
 		}
 		settings := t.setting()
 		if checkpoint.Reached(t.position(), target) {
@@ -295,6 +296,14 @@ func (t *Table) caughtUp() {
 	t.loaded = true
 	t.mu.Unlock()
 	t.setState(Running, nil)
+}
+
+// hasLooked notes that the topics were looked at for refreshes.
+func (t *Table) hasLooked(n int) {
+	t.mu.Lock()
+	t.looked = max(t.looked, n)
+	t.mu.Unlock()
+	t.notify()
 }
 
 // serve notes that refreshes are through.

@@ -108,6 +108,7 @@ type seen struct {
 	state     State
 	err       error // why, in a state that has a reason
 	positions map[store.Partition]store.Position
+	looked    int
 	// changed is closed when any of these changes.
 	changed <-chan struct{}
 }
@@ -115,7 +116,7 @@ type seen struct {
 func (t *Table) watch() seen {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return seen{t.state, t.stateErr, t.positions, t.changed}
+	return seen{t.state, t.stateErr, t.positions, t.looked, t.changed}
 }
 
 // setEnds notes the ends of logs.

@@ -54,20 +54,22 @@ type Table struct {
 	mu       sync.Mutex
 	settings Settings
 	paused   bool
-	// wanted counts refreshes that were asked for, of a manual table; served is how many of them are through.
+	// wanted counts refreshes that were asked for; served is how many of them are through, of a manual table.
 	wanted, served int
-	state          State
-	reason         string
-	stateErr       error
-	since          time.Time
-	loaded         bool
-	positions      map[store.Partition]store.Position // replaced, never changed
-	ends           map[store.Partition]int64
-	newest         map[store.Partition]int64
-	totals         totals
-	history        []Progress
-	changed        chan struct{} // closed when any of these changes
-	interrupt      context.CancelFunc
+	// looked is how many of the refreshes that were asked for came before the owner last learned, without an error, what the topics hold.
+	looked    int
+	state     State
+	reason    string
+	stateErr  error
+	since     time.Time
+	loaded    bool
+	positions map[store.Partition]store.Position // replaced, never changed
+	ends      map[store.Partition]int64
+	newest    map[store.Partition]int64
+	totals    totals
+	history   []Progress
+	changed   chan struct{} // closed when any of these changes
+	interrupt context.CancelFunc
 
 	// What follows belongs to the owner.
 	lease   store.Lease
@@ -178,11 +180,12 @@ func (t *Table) wait(ctx context.Context, since seen) error {
 	}
 }
 
-// Await waits until the table has read up to target, offset by offset of each partition. A table that fails, is paused, or is stopped, is an error.
-func (t *Table) Await(ctx context.Context, target map[store.Partition]int64) error {
+// Await waits until the table has read up to target, offset by offset of each partition, and has looked at its topics since the refresh that Refresh gave, 0 for
+// none: positions beyond the target may be those of a topic that is gone. A table that fails, is paused, or is stopped, is an error.
+func (t *Table) Await(ctx context.Context, refresh int, target map[store.Partition]int64) error {
 	for {
 		now := t.watch()
-		if now.positions != nil && checkpoint.Reached(now.positions, target) {
+		if now.positions != nil && now.looked >= refresh && checkpoint.Reached(now.positions, target) {
 			return nil
 		}
 		switch now.state {
@@ -197,14 +200,17 @@ func (t *Table) Await(ctx context.Context, target map[store.Partition]int64) err
 	}
 }
 
-// Refresh makes a manual table read what there is now, and any other try again when it has failed. It does not wait.
-func (t *Table) Refresh() {
+// Refresh makes a manual table read what there is now, and any other look at its topics, also when it has failed. It does not wait: it gives the number of the
+// refresh, for Await.
+func (t *Table) Refresh() (refresh int) {
 	t.command(func() {
 		t.wanted++
+		refresh = t.wanted
 		if t.state == Failed {
 			t.state, t.reason, t.stateErr, t.since = Starting, "", nil, time.Now()
 		}
 	})
+	return refresh
 }
 
 // Progress lists the newest batches, oldest first.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/dolthub/go-mysql-server/sql"
 	"github.com/dolthub/go-mysql-server/sql/analyzer"
+	"github.com/dolthub/go-mysql-server/sql/expression/function"
 	"github.com/dolthub/go-mysql-server/sql/plan"
 	"github.com/dolthub/go-mysql-server/sql/transform"
 	"github.com/dolthub/go-mysql-server/sql/types"
@@ -90,6 +91,14 @@ func Functions() []sql.Function {
 	} {
 		list = append(list, sql.Function1{Name: name, Fn: agg.NewSpread(kind)})
 	}
+	for name, build := range map[string]func(*sql.Context, sql.Expression, sql.Expression) sql.Expression{"left": function.NewLeft, "right": function.NewRight} {
+		list = append(list, sql.Function2{Name: name, Fn: func(ctx *sql.Context, text, n sql.Expression) sql.Expression {
+			return expr.NewSlice(ctx, build(ctx, text, n))
+		}})
+	}
+	list = append(list, sql.Function1{Name: "reverse", Fn: func(ctx *sql.Context, text sql.Expression) sql.Expression {
+		return expr.NewSlice(ctx, function.NewReverse(ctx, text))
+	}})
 	for operator, name := range arithmeticFunctions {
 		list = append(list, sql.Function2{Name: name, Fn: func(ctx *sql.Context, l, r sql.Expression) sql.Expression {
 			return expr.NewArithmetic(ctx, operator[0], l, r)

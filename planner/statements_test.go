@@ -63,6 +63,30 @@ func TestStatementsAgree(t *testing.T) {
 	}
 }
 
+// A user saw "Incorrect string value" for hex(substr(value, 7)), and U+FFFD in the place of bytes: what takes a part of text took bytes for text.
+func TestPartsOfBytesAreBytes(t *testing.T) {
+	for _, on := range []string{"off", "on"} {
+		e := newTestEngine(t, []record{{value: []byte("\x00\x00\x00\x00\x07\xff\xc3\xa4z"), topic: "t"}})
+		e.pushdown(on)
+		for _, c := range [][2]string{
+			{"hex(substr(`value`, 5))", "07FFC3A47A"}, {"hex(substring(`value`, 6, 2))", "FFC3"}, {"hex(substring(`value` FROM -3 FOR 1))", "C3"}, {"hex(mid(`value`, 7, 1))", "C3"},
+			{"hex(left(`value`, 6))", "0000000007FF"}, {"hex(right(`value`, 2))", "A47A"}, {"hex(reverse(`value`))", "7AA4C3FF0700000000"}, {"length(left(`value`, 100))", "9"},
+			{"hex(substr(`value`, 0))", ""}, {"hex(substr(`value`, -10))", ""}, {"hex(substr(`value`, 2, 9223372036854775807))", "00000007FFC3A47A"}, {"hex(left(`value`, -1))", ""},
+			{"substr(`value`, NULL)", "NULL"}, {"substr(`key`, 1)", "NULL"}, {"reverse(`key`)", "NULL"}, {"hex(reverse(x'c3a4'))", "A4C3"}, {"hex(left(CAST('äz' AS BINARY), 1))", "C3"},
+			{"reverse('äz')", "zä"}, {"left({`offset`::STRING}, 1)", "0"},
+		} {
+			for _, query := range []string{"SELECT " + c[0] + " FROM records()", "SELECT x FROM (SELECT " + c[0] + " AS x FROM records()) d GROUP BY x"} {
+				if rows, err := e.query(query); err != nil || len(rows) != 1 || strings.Trim(rows[0], "'") != c[1] {
+					t.Errorf("pushdown %s: %s: %q, %v; it is %s", on, query, rows, err, c[1])
+				}
+			}
+		}
+		if rows, err := e.query("SELECT hex(x), hex(y) FROM (SELECT left(`value`, 6) AS x, substr(`value`, 6) AS y FROM records()) d WHERE x < x'0000000008' AND y = x'ffc3a47a'"); err != nil || len(rows) != 1 {
+			t.Errorf("pushdown %s: through a derived table: %q, %v", on, rows, err)
+		}
+	}
+}
+
 // TestScanThatRunsAgainIsReadOnce: a correlated subquery and the inner side of a nested loop run once for each outer row.
 func TestScanThatRunsAgainIsReadOnce(t *testing.T) {
 	for _, c := range []struct {

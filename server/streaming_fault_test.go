@@ -82,6 +82,26 @@ func TestARefreshOfATableThatFailsIsAnError(t *testing.T) {
 	gives(t, r.root(t), "SELECT count(*), max(id) FROM lenient", "21|1000")
 }
 
+// A topic that was created again with fewer partitions left its tables stalled for ever, by a reason that spoke of old brokers.
+func TestATopicThatIsCreatedAgainWithFewerPartitions(t *testing.T) {
+	b, _, _ := ordersTopic(t, 20)
+	r := start(t)
+	create(t, r, b, "strict", "")
+	create(t, r, b, "lenient", ", failOnDataLoss => false")
+	if err := b.DeleteTopic("orders"); err != nil {
+		t.Fatal(err)
+	}
+	b.Topic(t, "orders", 1, nil)
+	testkit.Produce(t, b.Client(t), &kgo.Record{Topic: "orders", Value: []byte(`{"id":1000}`)})
+	comes(t, r, "SELECT state, reason LIKE '%created again%hint: REFRESH STREAMING TABLE … FULL%' FROM information_schema.streaming_tables WHERE table_name = 'strict'", "failed|1")
+	comes(t, r, "SELECT count(*), max(id) FROM lenient", "21|1000")
+	comes(t, r, "SELECT topic, partition, next_offset FROM information_schema.streaming_table_partitions WHERE table_name = 'lenient'", "orders|0|1")
+	gives(t, r.root(t), "SELECT count(*) FROM information_schema.streaming_event_log WHERE event_type = 'data_loss' AND table_name = 'lenient'", "2")
+	gives(t, r.root(t), "SELECT count(*) > 0 FROM information_schema.streaming_table_progress WHERE table_name = 'lenient' AND progress IS NOT NULL", "1")
+	do(t, r.root(t), "REFRESH STREAMING TABLE strict FULL")
+	gives(t, r.root(t), "SELECT count(*), max(id) FROM strict", "1|1000")
+}
+
 func TestPartitionsThatAreAddedAreReadFromTheirFirstRecord(t *testing.T) {
 	b, cl, _ := ordersTopic(t, 20)
 	r := start(t)

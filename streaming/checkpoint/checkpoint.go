@@ -72,9 +72,9 @@ func (l Loss) String() string {
 type Plan struct {
 	// Ranges has every partition that was found, also those with nothing to read, in order.
 	Ranges []Range
-	// Losses are what the ranges leave out. Each range begins where reading can go on.
+	// Losses are what the ranges leave out. Each range begins where reading can go on; a partition that the topic, created again, does not have any more is in no range.
 	Losses []Loss
-	// Absent are partitions that the table has read and that were not found although their topic was.
+	// Absent are partitions that the table has read and that were not found although their topic was, which may be the same one.
 	Absent []store.Partition
 }
 
@@ -82,7 +82,9 @@ type Plan struct {
 func Compare(positions map[store.Partition]store.Position, found []kafka.TopicState, iso kafka.Isolation) Plan {
 	var p Plan
 	seen := map[string]map[int32]bool{}
+	ids := map[string][16]byte{}
 	for _, t := range found {
+		ids[t.Name] = t.ID
 		seen[t.Name] = map[int32]bool{}
 		for _, s := range t.Partitions {
 			seen[t.Name][s.Partition] = true
@@ -97,14 +99,25 @@ func Compare(positions map[store.Partition]store.Position, found []kafka.TopicSt
 			p.Ranges = append(p.Ranges, r)
 		}
 	}
-	for part := range positions {
-		if seen[part.Topic] != nil && !seen[part.Topic][part.Partition] {
+	for part, had := range positions {
+		switch {
+		case seen[part.Topic] == nil || seen[part.Topic][part.Partition]:
+		case anotherTopic(had.TopicID, ids[part.Topic]):
+			p.Losses = append(p.Losses, Loss{part, Recreated, scan.Range{From: had.Offset, To: had.Offset}})
+		default:
 			p.Absent = append(p.Absent, part)
 		}
 	}
 	slices.SortFunc(p.Ranges, func(a, b Range) int { return order(a.Partition, b.Partition) })
+	slices.SortFunc(p.Losses, func(a, b Loss) int { return order(a.Partition, b.Partition) })
 	slices.SortFunc(p.Absent, order)
 	return p
+}
+
+// anotherTopic reports whether ids, which brokers may not have, are surely of two topics.
+func anotherTopic(a, b [16]byte) bool {
+	none := [16]byte{}
+	return a != none && b != none && a != b
 }
 
 func order(a, b store.Partition) int {
@@ -113,9 +126,8 @@ func order(a, b store.Partition) int {
 
 // resume sets where a partition is read on from, and says what is lost on the way.
 func (r *Range) resume(had store.Position) (Loss, bool) {
-	none := [16]byte{}
 	switch {
-	case had.TopicID != none && r.ID != none && had.TopicID != r.ID:
+	case anotherTopic(had.TopicID, r.ID):
 		return Loss{r.Partition, Recreated, scan.Range{From: had.Offset, To: had.Offset}}, true
 	case had.Offset < r.Found.LogStart:
 		return Loss{r.Partition, Expired, scan.Range{From: had.Offset, To: r.Found.LogStart}}, true

@@ -66,6 +66,14 @@ func TestPartitionsThatVanishedAreNoLossYet(t *testing.T) {
 	}
 }
 
+func TestATopicCreatedAgainWithFewerPartitionsLosesThem(t *testing.T) {
+	had := map[store.Partition]store.Position{{Topic: "t"}: {TopicID: idA, Offset: 7}, {Topic: "t", Partition: 1}: {TopicID: idA, Offset: 9}}
+	p := Compare(had, topic(idB, part(0, 0, 1, 1)), kafka.ReadCommitted)
+	if len(p.Absent) != 0 || len(p.Ranges) != 1 || len(p.Losses) != 2 || p.Losses[1] != (Loss{store.Partition{Topic: "t", Partition: 1}, Recreated, scan.Range{From: 9, To: 9}}) {
+		t.Errorf("plan: %+v", p)
+	}
+}
+
 func TestASmallPartitionIsNotStarved(t *testing.T) {
 	ranges := []Range{{From: 0, To: 1_000_000}, {From: 0, To: 3}, {From: 5, To: 5}}
 	out := Limit(ranges, 100)

@@ -71,7 +71,8 @@ func epochs(ctx context.Context, snap *kafka.Snapshot, plan *checkpoint.Plan) er
 
 func absent(parts []store.Partition) error {
 	return sqlerr.New(sqlerr.KafkaTopicNotFound, "topic '%s' has no partition %d any more", parts[0].Topic, parts[0].Partition).
-		WithDetail("Kafka cannot remove partitions: the topic was deleted and created again with fewer, on brokers too old to tell")
+		WithDetail("Kafka removes no partitions: either the brokers do not all know of it yet, or the topic was deleted and created again, which brokers without topic ids do not tell").
+		WithHint("if the topic was created again, REFRESH STREAMING TABLE … FULL reads it from the start; else the table goes on by itself")
 }
 
 // settle deals with losses and partitions without positions: by an error, or by a commit without rows that moves positions to where reading goes on.
@@ -109,7 +110,12 @@ func (t *Table) settle(ctx context.Context, plan *checkpoint.Plan, read Read) er
 			m := r.Move(r.From)
 			moves = append(moves, m)
 			r.Had = m.To
+			delete(lost, r.Partition)
 		}
+	}
+	for part := range lost { // which the topic does not have any more
+		had := t.position()[part]
+		moves = append(moves, store.Move{Partition: part, From: &had})
 	}
 	if len(moves) == 0 {
 		return nil

@@ -25,19 +25,20 @@ type Durations struct{ Read, Commit time.Duration }
 
 // Lags gives the average, greatest and least distance of the partitions of a batch from the ends of their logs.
 func (p *Progress) Lags() (average float64, most, least int64) {
-	if len(p.Moves) == 0 {
-		return 0, 0, 0
-	}
-	sum := int64(0)
-	for i, m := range p.Moves {
+	sum, n := int64(0), 0
+	for _, m := range p.Moves {
+		if m.To == nil {
+			continue // the topic does not have the partition any more
+		}
 		lag := max(p.Ends[m.Partition]-m.To.Offset, 0)
 		sum += lag
 		most = max(most, lag)
-		if i == 0 || lag < least {
+		if n == 0 || lag < least {
 			least = lag
 		}
+		n++
 	}
-	return float64(sum) / float64(len(p.Moves)), most, least
+	return float64(sum) / float64(max(n, 1)), most, least
 }
 
 func (t *Table) progress(st step, rows int, began time.Time) Progress {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/sr"
 	"github.com/twmb/franz-go/pkg/sr/srfake"
@@ -186,4 +187,19 @@ func TestManyRegistriesAreNotKept(t *testing.T) {
 	}
 	r.release(held)
 	r.release(again)
+}
+
+// A user who had written a wrong port waited for a minute: each of several look-ups of the statement was tried for half of one.
+func TestAStatementWithoutItsRegistryFailsSoon(t *testing.T) {
+	nobody := httptest.NewServer(nil)
+	nobody.Close()
+	s := newSession(t, newTopic(t, values("x")...))
+	begin := time.Now()
+	_, err := s.query("SELECT * FROM $('subscribe', 't', 'format', 'avro', 'schemaRegistryUrl', '" + nobody.URL + "')")
+	if e, ok := sqlerr.As(err); !ok || e.Kind != sqlerr.RegistryUnreachable || !strings.Contains(e.Hint, "schemaRegistryUrl") {
+		t.Errorf("%v", err)
+	}
+	if took := time.Since(begin); took > 5*time.Second {
+		t.Errorf("took %s", took)
+	}
 }

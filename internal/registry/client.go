@@ -53,6 +53,8 @@ const (
 
 	firstPause = 50 * time.Millisecond
 	maxPause   = 2 * time.Second
+	// soonFor bounds the tries for what hardly passes. A statement may ask twice, and somebody waits for its error.
+	soonFor = 2 * time.Second
 )
 
 // New makes a client. Nothing is asked before it is needed. The errors are kinds for wrong options.
@@ -230,7 +232,8 @@ func ask[V any](ctx context.Context, c *Client, request func(context.Context, *s
 	c.mu.Lock()
 	first := c.first
 	c.mu.Unlock()
-	wait := firstPause
+	wait, begin := firstPause, time.Now()
+	hopeful := false // a URL of this round may answer later
 	for try := 0; ; try++ {
 		at := (first + try) % len(c.urls)
 		var tried error
@@ -245,7 +248,7 @@ func ask[V any](ctx context.Context, c *Client, request func(context.Context, *s
 		case !errors.Is(ended, context.DeadlineExceeded):
 			return v, ended
 		case err == nil:
-			return v, sqlerr.New(sqlerr.RegistryUnreachable, "schema registry '%s' does not answer", c.config.URLs[at]).WithCause(tried)
+			return v, unreachable(c.config.URLs[at], "does not answer").WithCause(tried)
 		default: // what went wrong before says more than that there was no time left
 			return v, err
 		}
@@ -253,9 +256,14 @@ func ask[V any](ctx context.Context, c *Client, request func(context.Context, *s
 		if err = judged; next == final {
 			return v, err
 		}
+		hopeful = hopeful || next == again
 		if at != (first+len(c.urls)-1)%len(c.urls) {
 			continue // the next URL at once
 		}
+		if !hopeful && time.Since(begin) >= soonFor {
+			return v, err
+		}
+		hopeful = false
 		if pause(ctx, wait/2+rand.N(wait)) != nil {
 			return v, err
 		}

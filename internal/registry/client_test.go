@@ -463,3 +463,52 @@ func TestConfigs(t *testing.T) {
 		c.Close()
 	}
 }
+
+// A user with a wrong port or a misspelt host waited for a minute, and got an error without a hint.
+func TestAddressesWithoutARegistryFailSoon(t *testing.T) {
+	listen := func(answer func(net.Conn)) string {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			for {
+				conn, err := l.Accept()
+				if err != nil {
+					return
+				}
+				answer(conn)
+				_ = conn.Close()
+			}
+		}()
+		t.Cleanup(func() { _ = l.Close(); <-done })
+		return "http://" + l.Addr().String()
+	}
+	nobody := httptest.NewServer(nil)
+	nobody.Close()
+	for _, c := range []struct {
+		name, url string
+		kind      *sqlerr.Kind
+		most      time.Duration
+	}{
+		{"nobody listens", nobody.URL, sqlerr.RegistryUnreachable, 5 * time.Second},
+		{"no such host", "http://no-such-host.invalid:8081", sqlerr.RegistryUnreachable, 10 * time.Second},
+		{"not HTTP", listen(func(c net.Conn) { fmt.Fprint(c, "J\x00\x00\x00\n8.0.36\x00\r\n\r\n") }), sqlerr.RegistryProtocol, time.Second},
+		{"a listener that hangs up", listen(func(c net.Conn) { _, _ = c.Read(make([]byte, 512)) }), sqlerr.RegistryUnreachable, 5 * time.Second},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			begin := time.Now()
+			_, err := client(t, Config{URLs: []string{c.url}}).SchemaOf(t.Context(), "orders-value", Latest)
+			e, ok := sqlerr.As(err)
+			if !ok || !sqlerr.HasKind(err, c.kind) || e.Hint == "" {
+				t.Errorf("%v", err)
+			}
+			if took := time.Since(begin); took > c.most {
+				t.Errorf("took %s", took)
+			}
+		})
+	}
+}

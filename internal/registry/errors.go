@@ -6,11 +6,13 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/url"
 	"os"
 	"strings"
+	"syscall"
 
 	"github.com/twmb/franz-go/pkg/sr"
 
@@ -29,7 +31,11 @@ type outcome uint8
 
 const (
 	final outcome = iota
+	// again is for what may pass while somebody waits.
 	again
+	// soon is for what hardly passes: an address where nobody listens, or that does not exist. It is tried again for a moment only, for a registry that is just
+	// being restarted.
+	soon
 )
 
 // missing says that what was asked for is not there.
@@ -57,6 +63,7 @@ func judge(at string, err error) (outcome, error) {
 	var certificate *tls.CertificateVerificationError
 	var alert tls.AlertError
 	var network *net.OpError
+	var unknownName *net.DNSError
 	switch {
 	case errors.As(err, &refused):
 		text := refused.Error()
@@ -81,9 +88,22 @@ func judge(at string, err error) (outcome, error) {
 		return final, notARegistry(at, "its answer is not what a registry gives").WithCause(err)
 	case strings.Contains(err.Error(), "server gave HTTP response to HTTPS client"):
 		return final, sqlerr.New(sqlerr.RegistryTLS, "schema registry '%s' does not speak TLS", at).WithCause(err).WithHint("use http:// for it")
+	case strings.Contains(err.Error(), "malformed HTTP"):
+		return final, notARegistry(at, "what listens there does not speak HTTP").WithCause(err)
+	case errors.Is(err, io.EOF), errors.Is(err, syscall.ECONNRESET):
+		// A port of another protocol does this, but so does a balancer without anything behind it, which passes.
+		return soon, unreachable(at, "closes the connection without an answer, as a port does that does not speak HTTP").WithCause(err)
+	case errors.As(err, &unknownName) && unknownName.IsNotFound, errors.As(err, &network) && network.Op == "dial":
+		return soon, unreachable(at, "cannot be reached: "+cause(err)).WithCause(err)
 	default:
-		return again, sqlerr.New(sqlerr.RegistryUnreachable, "schema registry '%s' cannot be reached: %s", at, cause(err)).WithCause(err)
+		return again, unreachable(at, "cannot be reached: "+cause(err)).WithCause(err)
 	}
+}
+
+// unreachable is the error for a registry that does not answer as one.
+func unreachable(at, what string) *sqlerr.Error {
+	return sqlerr.New(sqlerr.RegistryUnreachable, "schema registry '%s' %s", at, what).
+		WithHint("check 'schemaRegistryUrl', that the registry runs, and that the server's network reaches it; no record was judged bad")
 }
 
 func judgeAnswer(at string, answer *sr.ResponseError) (outcome, error) {
@@ -95,7 +115,7 @@ func judgeAnswer(at string, answer *sr.ResponseError) (outcome, error) {
 	case code == http.StatusNotFound && (answer.ErrorCode >= firstNotFound && answer.ErrorCode <= lastNotFound || answer.ErrorCode == http.StatusNotFound && answer.Message != ""):
 		return final, &missing{answer.Message}
 	case code == http.StatusTooManyRequests || code == http.StatusRequestTimeout || code >= 500:
-		return again, sqlerr.New(sqlerr.RegistryUnreachable, "schema registry '%s' answers with HTTP %d%s", at, code, said(answer)).WithCause(answer)
+		return again, unreachable(at, fmt.Sprintf("answers with HTTP %d%s", code, said(answer))).WithCause(answer)
 	default:
 		return final, notARegistry(at, fmt.Sprintf("it answers with HTTP %d%s", code, said(answer))).WithCause(answer)
 	}

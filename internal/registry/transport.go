@@ -26,6 +26,9 @@ func (e *redirectError) Unwrap() error { return e.err }
 // errTooLarge is an answer beyond Config.MaxAnswer.
 var errTooLarge = errors.New("the answer is too large")
 
+// dialTimeout bounds the way to a connection, name resolution included: what takes longer is a network that drops packets.
+const dialTimeout = 4 * time.Second
+
 // httpClient makes the client of a configuration, and the transport whose connections Close has to end. No proxy is used: it would make the connections
 // that Allow is there to judge.
 func (c Config) httpClient() (*http.Client, *http.Transport) {
@@ -53,7 +56,7 @@ func (c Config) httpClient() (*http.Client, *http.Transport) {
 
 // dial connects. Allow is asked in the socket's control hook, after name resolution and for every address tried.
 func (c Config) dial(ctx context.Context, network, hostPort string) (net.Conn, error) {
-	d := net.Dialer{Timeout: c.Timeout}
+	d := net.Dialer{Timeout: min(c.Timeout, dialTimeout)}
 	if c.Allow != nil {
 		d.ControlContext = func(_ context.Context, _, address string, _ syscall.RawConn) error {
 			host, _, err := net.SplitHostPort(address)

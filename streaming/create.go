@@ -40,7 +40,20 @@ func (m *Manager) Create(ctx context.Context, c Create) error {
 	if err != nil || made.table == nil || c.Async || c.Unvalidated {
 		return err
 	}
-	return made.wait(ctx)
+	err = made.wait(ctx)
+	if e, ok := sqlerr.As(err); ok && made.table.Status().State == executor.Failed {
+		return stays(c.Name, e)
+	}
+	return err
+}
+
+// stays says that a table is there although the statement that made or changed it failed: its first records were read, and it may hold rows.
+func stays(n Name, e *sqlerr.Error) error {
+	hint := fmt.Sprintf("the table '%s' stays, as failed: mend it by CREATE OR REFRESH STREAMING TABLE, or remove it by DROP STREAMING TABLE", n)
+	if e.Hint != "" {
+		hint = strings.TrimSuffix(e.Hint, ".") + "; " + hint
+	}
+	return e.WithHint("%s", hint)
 }
 
 // awaited is a table with what a statement waits for, as executor.Table.Await has it; without a table there is nothing.

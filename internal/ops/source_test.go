@@ -49,10 +49,8 @@ func (s *memorySource) lane(ctx context.Context, batches []*column.Batch, sink s
 		if err := context.Cause(ctx); err != nil {
 			return err
 		}
-		sel := b.Sel
-		err := sink.Push(ctx, b)
-		b.Sel = sel
-		if err != nil {
+		own := *b // operators replace Sel, and lanes may be given the same rows
+		if err := sink.Push(ctx, &own); err != nil {
 			return err
 		}
 	}

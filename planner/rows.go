@@ -101,6 +101,7 @@ func (it *rowIter) next(ctx *sql.Context) (*column.Batch, error) {
 	if err == nil {
 		return b, nil
 	}
+	it.failed = err
 	// Connections go back now: whoever reads to the end may keep the iterator for long, or never close it.
 	closed := it.Close(ctx)
 	if errors.Is(err, io.EOF) {
@@ -120,6 +121,9 @@ func (it *rowIter) Close(ctx *sql.Context) error {
 	it.warning.Do(func() {
 		for _, w := range it.src.Warnings() {
 			ctx.Warn(WarningCode, "%s", w)
+		}
+		if it.failed != nil && !errors.Is(it.failed, io.EOF) {
+			return // nobody sees the NULLs of a statement that failed
 		}
 		for _, w := range faultWarnings(it.rows.Faults()) {
 			ctx.Warn(WarningCode, "%s", w)

@@ -35,6 +35,7 @@ func (x *session) run(ctx context.Context, st *statement, values map[string]sqlp
 		}
 		if err = st.shown.scrubError(err); err != nil {
 			x.engine.scans.fail(pid, err)
+			x.warnOfError(ctx, err)
 		}
 		x.finished(st, start, r.RowCount(), err)
 	}()
@@ -80,6 +81,10 @@ func (x *session) limit(ctx context.Context, st *statement) (context.Context, co
 
 // answer routes a statement: ours, or the engine's.
 func (x *session) answer(c *sql.Context, st *statement, values map[string]sqlparser.Expr, r results) error {
+	for _, v := range st.session {
+		v.column.StoredProcVal = x.sessionValue(v.name)
+	}
+	x.startWarnings(c, st.ast)
 	switch own := st.own.(type) {
 	case nil:
 	case dialect.Unsupported:
@@ -115,17 +120,19 @@ func (x *session) answer(c *sql.Context, st *statement, values map[string]sqlpar
 			return x.showCreateStreaming(c, name, r)
 		}
 	}
-	if show, ok := st.ast.(*sqlparser.Show); ok && isShowWarnings(show) && show.CountStar {
-		return x.countWarnings(c, r)
+	if show, ok := st.ast.(*sqlparser.Show); ok && showsWarnings(show) {
+		switch {
+		case show.CountStar:
+			return x.countWarnings(c, show, r)
+		case showsErrors(show):
+			return x.showErrors(c, show, r)
+		}
 	}
 	if r, ok := r.(interface{ ReturnsRows() error }); ok && onlyReads(st.ast) {
 		// The plan of a scan asks brokers, which may take its time.
 		if err := r.ReturnsRows(); err != nil {
 			return err
 		}
-	}
-	for _, v := range st.session {
-		v.column.StoredProcVal = x.sessionValue(v.name)
 	}
 	alone := x.sql.GetTransaction() == nil
 	schema, rows, err := x.execute(c, st, values)
@@ -161,7 +168,6 @@ func onlyReads(ast sqlparser.Statement) bool {
 // execute hands a statement to the engine. The engine looks placeholders up by the statement's text in the session, where it is put for
 // this call only: other statements may have the same text.
 func (x *session) execute(c *sql.Context, st *statement, values map[string]sqlparser.Expr) (sql.Schema, sql.RowIter, error) {
-	x.startWarnings(c, st.ast)
 	if values != nil {
 		x.sql.PrepareQuery(st.text, st.ast)
 		defer x.sql.UnprepareQuery(st.text)

@@ -37,6 +37,9 @@ var scanVariables = map[string]func(scan.Stats) int64{
 // sessionValue gives a value that is the session's own and no variable of the engine.
 func (x *session) sessionValue(name string) *sqlparser.SQLVal {
 	n := x.warningCount()
+	if name == "error_count" {
+		n = int64(len(x.errors()))
+	}
 	if value, ok := scanVariables[name]; ok {
 		x.scanned.mu.Lock()
 		n = value(x.scanned.total)

@@ -169,6 +169,7 @@ func (x *session) query(ctx context.Context, text string, r results) error {
 		if err != nil {
 			err = fault(ctx, err)
 			x.failed(redact(first), time.Now(), err)
+			x.warnOfError(ctx, err)
 			return err
 		}
 		if err := x.run(ctx, st, nil, r); err != nil || !more {

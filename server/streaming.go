@@ -26,8 +26,6 @@ func (e *engine) administerStreaming(ctx *sql.Context, what string) error {
 
 // streamingStatement runs a statement on streaming tables.
 func (x *session) streamingStatement(c *sql.Context, st *statement, r results) error {
-	x.startWarnings(c, nil)
-	c.ClearWarnings()
 	m := x.engine.streaming
 	if m == nil {
 		return sqlerr.New(sqlerr.ServerGone, "the server is starting")

@@ -1,8 +1,15 @@
 package server
 
 import (
+	"errors"
+	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/go-sql-driver/mysql"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"millrace/internal/testkit"
 )
 
 // warningSink keeps the warnings of statements, and looks at the session while rows come.
@@ -58,5 +65,44 @@ func TestWarningsAreBoundedWhileAStatementRuns(t *testing.T) {
 	}
 	if len(s.warnings) != defaultMaxErrorCount+1 || !strings.HasPrefix(s.warnings[defaultMaxErrorCount], "38976 more warnings") {
 		t.Errorf("%d warnings were told, the last: %q", len(s.warnings), s.warnings[len(s.warnings)-1])
+	}
+}
+
+// A user saw after a statement that failed that bad values "are NULL, and _error says why", also after the next one, which failed for another reason.
+func TestWarningsAfterAnErrorAreTheError(t *testing.T) {
+	b := testkit.StartBroker(t)
+	b.Topic(t, "orders", 1, nil)
+	testkit.Produce(t, b.Client(t), &kgo.Record{Topic: "orders", Value: []byte(`{"id":1}`)}, &kgo.Record{Topic: "orders", Value: []byte(`{`)})
+	db := start(t).root(t)
+	db.SetMaxOpenConns(1)
+	call := func(mode string) string {
+		return "SELECT id FROM read_kafka(bootstrapServers => '" + b.Addrs[0] + "', subscribe => 'orders', format => 'json', schema => 'id BIGINT', mode => '" + mode + "')"
+	}
+	const none = "Level|Code|Message"
+	for _, statement := range []string{call("FAILFAST"), "SELECT nope", "SELEC 1", "SHOW STREAMING TABLES FROM nope", "CREATE CONNECTION", "KILL 4711", "SELECT ? + nope"} {
+		want(t, db, call("PERMISSIVE"), "id\n1\nNULL")
+		if got, err := rows(db, "SHOW WARNINGS"); err != nil || !strings.Contains(got, "they are NULL") {
+			t.Fatalf("a statement with a bad record warns of %q, %v", got, err)
+		}
+		want(t, db, "SHOW ERRORS", none)
+		want(t, db, "SHOW COUNT(*) ERRORS", "@@session.error_count\n0")
+		var args []any
+		if strings.Contains(statement, "?") {
+			args = append(args, 1)
+		}
+		_, err := rows(db, statement, args...)
+		var e *mysql.MySQLError
+		if !errors.As(err, &e) {
+			t.Fatalf("%s: %v", statement, err)
+		}
+		shown := fmt.Sprintf("%s\nError|%d|%s", none, e.Number, e.Message)
+		for _, show := range []string{"SHOW WARNINGS", "SHOW ERRORS", "SHOW ERRORS LIMIT 1", "SHOW ERRORS LIMIT 0, 5"} {
+			want(t, db, show, shown)
+		}
+		want(t, db, "SHOW ERRORS LIMIT 1, 1", none)
+		want(t, db, "SHOW COUNT(*) ERRORS", "@@session.error_count\n1")
+		want(t, db, "SHOW COUNT(*) WARNINGS", "@@session.warning_count\n1")
+		want(t, db, "SELECT @@error_count, @@warning_count", "@@error_count|@@warning_count\n1|1")
+		want(t, db, "SHOW WARNINGS", none)
 	}
 }

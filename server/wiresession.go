@@ -41,6 +41,7 @@ func (x wireSession) Prepare(ctx context.Context, text string) (*wire.Stmt, erro
 	if err != nil {
 		err = fault(c, err)
 		x.failed(redact(text), time.Now(), err)
+		x.warnOfError(ctx, err)
 		return nil, err
 	}
 	p := &wire.Stmt{Params: st.params, Plan: st}
@@ -59,6 +60,7 @@ func (x wireSession) Prepare(ctx context.Context, text string) (*wire.Stmt, erro
 	if err != nil {
 		err = st.shown.scrubError(fault(c, err))
 		x.failed(st.shown, time.Now(), err)
+		x.warnOfError(ctx, err)
 		return nil, err
 	}
 	if !schemaDecided(c, node) {

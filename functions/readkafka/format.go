@@ -221,13 +221,13 @@ func (n *Node) debeziumSchema(ctx *sql.Context, of part) (decode.Schema, error) 
 		if err != nil {
 			return nil, wrongText(err, "write the columns of the row, such as 'id BIGINT, name STRING'")
 		}
-		return debezium.NewSchema(fields), nil
+		return n.declaredRows(ctx, fields)
 	case f.Schema != "":
 		columns, err := ddl.Parse(f.Schema)
 		if err != nil {
 			return nil, wrongSchema(err)
 		}
-		return debezium.NewSchema(jsonFields(columns)), nil
+		return n.declaredRows(ctx, jsonFields(columns))
 	}
 	records, err := n.sample(ctx, of, sampleRecords)
 	if err != nil {
@@ -242,6 +242,19 @@ func (n *Node) debeziumSchema(ctx *sql.Context, of part) (decode.Schema, error) 
 		return nil, sqlerr.New(sqlerr.OptionMissing, "the columns of the rows are not known: %d of the %d records read hold a row", used, len(records)).WithHint("give 'schema', such as 'id BIGINT, name STRING'")
 	}
 	return debezium.NewSchema(jsonFields(columns)), nil
+}
+
+// declaredRows is the schema of envelopes around rows with declared fields. Debezium's types hide behind numbers and base64, so what they stand for is looked up in
+// a sample where a field is of such a type.
+func (n *Node) declaredRows(ctx *sql.Context, fields []json.Field) (decode.Schema, error) {
+	if !debezium.NeedsSample(fields) {
+		return debezium.NewSchema(fields), nil
+	}
+	records, err := n.sample(ctx, partValue, sampleRecords)
+	if err != nil {
+		return nil, err
+	}
+	return debezium.NewSchema(debezium.Declare(fields, records)), nil
 }
 
 // csvSchema is the schema of csv: the columns of the argument schema, else those of the first record, all text.

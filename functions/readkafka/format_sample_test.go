@@ -51,6 +51,24 @@ func TestDebezium(t *testing.T) {
 	expectRows(t, s.both("SELECT COUNT(*), MAX(id) FROM %s WHERE _op IN ('c', 'r')", ", 'format', 'debezium', 'mode', 'DROPMALFORMED'"), "2|2")
 }
 
+// A user who declared the columns of a Debezium topic saw NULL for its dates, which are numbers of days, and its decimals, which are base64.
+func TestDebeziumsTypesInDeclaredColumns(t *testing.T) {
+	const schema = `{"type":"struct","fields":[{"field":"after","type":"struct","fields":[{"field":"id","type":"int64"},{"field":"day","type":"int32","name":"io.debezium.time.Date"},` +
+		`{"field":"at","type":"int64","name":"io.debezium.time.MicroTimestamp"},{"field":"price","type":"bytes","name":"org.apache.kafka.connect.data.Decimal","parameters":{"scale":"3"}}]}]}`
+	const declared = "'id BIGINT, day DATE, at TIMESTAMP, price DECIMAL(10,2)'"
+	for name, c := range map[string]struct{ record, at, price string }{
+		"with their schema": {`{"schema":` + schema + `,"payload":{"op":"c","after":{"id":1,"day":20513,"at":1700000000000000,"price":"B88="}}}`, "2023-11-14 22:13:20", "2.00"},
+		"bare, base64":      {`{"op":"c","after":{"id":1,"day":20513,"at":"2023-11-14T22:13:20Z","price":"B88="}}`, "2023-11-14 22:13:20", "19.99"},
+		"bare, text":        {`{"op":"c","after":{"id":1,"day":"2026-03-01","at":null,"price":"1234"}}`, "NULL", "1234.00"},
+		"bare, numbers":     {`{"op":"c","after":{"id":1,"day":20513,"at":null,"price":19.99}}`, "NULL", "19.99"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSession(t, newTopic(t, values(c.record)...))
+			expectRows(t, s.both("SELECT id, day, at, price, _error FROM %s", ", 'format', 'debezium', 'schema', "+declared), "1|2026-03-01 00:00:00|"+c.at+"|"+c.price+"|NULL")
+		})
+	}
+}
+
 func TestAnalyzeShowsBadData(t *testing.T) {
 	s := newSession(t, newTopic(t, values(`{"id":1}`, "{", `{"id":"x"}`)...))
 	s.mustQuery("SET SESSION pushdown = 'on'")

@@ -96,7 +96,7 @@ func (c connectSchema) column() json.Field {
 				precision = p
 			}
 			f.Type = column.Type{Kind: column.Decimal, Precision: uint8(max(precision, scale)), Scale: uint8(scale)}
-			f.Unscaled = true
+			f.Unscaled, f.Point = true, uint8(scale)
 		}
 		return f
 	}

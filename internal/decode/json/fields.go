@@ -23,6 +23,8 @@ type Field struct {
 	// Unscaled says that a string in a Decimal column is base64 of the number without its point, in two's complement with the highest byte first, as Kafka
 	// Connect writes decimals.
 	Unscaled bool
+	// Point is the number of digits behind the point of an Unscaled number, which the column may round to fewer.
+	Point uint8
 	// KeepNull gives the JSON null of a record as JSON null, not as NULL; it is for JSON columns.
 	KeepNull bool
 }

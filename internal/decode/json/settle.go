@@ -164,7 +164,7 @@ func (d *fieldDecoder) settleDecimal(record []byte, f *Field, v Value, text, scr
 		return d.wrong(record, f, v, scratch)
 	}
 	if f.Unscaled && v.Type == String {
-		number, ok := unscaled(text, int(f.Type.Scale))
+		number, ok := unscaled(text, int(f.Point))
 		if !ok {
 			return d.wrong(record, f, v, scratch)
 		}

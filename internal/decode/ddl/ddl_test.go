@@ -79,7 +79,7 @@ func TestErrorsSayWhere(t *testing.T) {
 		"a DECIMAL(3,5)":         "at character 3: the scale of a DECIMAL is at most its precision",
 		"a VARCHAR":              "at character 3: VARCHAR needs a length",
 		"a INT NOT x":            "at character 11: NULL is expected behind NOT, found 'x'",
-		"a-b INT":                "character '-', which must stand in backticks in a name,",
+		"a-b INT":                "found character '-' (a name with it stands in backticks)",
 		"`a INT":                 "a ` that is not closed",
 		"a INT COMMENT x":        "a text in quotes is expected behind COMMENT",
 		"a INTERVAL DAY":         "INTERVAL columns are not supported",

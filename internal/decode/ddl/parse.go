@@ -122,7 +122,7 @@ func (p *parser) next() {
 		if p.pos == p.at {
 			r, n := utf8.DecodeRuneInString(p.text[p.pos:])
 			p.pos += n
-			p.kind, p.value = broken, fmt.Sprintf("character %q, which must stand in backticks in a name,", r)
+			p.kind, p.value = broken, fmt.Sprintf("character %q (a name with it stands in backticks)", r)
 		}
 	}
 }

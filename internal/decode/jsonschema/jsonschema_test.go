@@ -158,3 +158,24 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// A user who gave the text of an Avro schema, or misspelt a type, got one column of JSON and no word about it.
+func TestTextsThatAreNoJSONSchema(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"type":"record","name":"Order","fields":[{"name":"id","type":"long"}]}`: "found an Avro schema",
+		`{"type":"struct","fields":[{"field":"id","type":"int64"}]}`:              "found a schema of Kafka Connect",
+		`{"id":"BIGINT","name":"STRING"}`:                                         "found an object with 'id'",
+		`{"order_id":"BIGINT"}`:                                                   "found an object with 'order_id'",
+		`{"type":"object","properties":{"id":{"type":"integr"}}}`:                 "'integr' is not a type of JSON Schema; allowed are null, boolean, integer,",
+		`{"type":"object","properties":{"id":{"type":["null","long"]}}}`:          "'long' is not a type",
+		`{"type":"object","properties":{"id":{"type":["null","integer"]}}}`:       "",
+		`{}`:                   "",
+		`{"type":"null"}`:      "",
+		`{"title":"anything"}`: "",
+	} {
+		_, err := Parse(text, nil)
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: %v, want %q", text, err, want)
+		}
+	}
+}

@@ -21,6 +21,9 @@ func Parse(text string, references map[string]string) ([]json.Field, error) {
 	if b, ok := root.scalar.(bool); root.kind != object && (!ok || !b) {
 		return nil, sqlerr.New(sqlerr.OptionInvalid, "the JSON Schema is not an object")
 	}
+	if err := check(root); err != nil {
+		return nil, err
+	}
 	others := map[string]*node{}
 	for name, text := range references {
 		if others[name], err = parseNode(text); err != nil {
@@ -116,6 +119,9 @@ func (r *reader) read(n *node, base string, depth int) (*schema, error) {
 	}
 	if r.following[n] || depth > maxDepth {
 		return &schema{node: n, cycle: true}, nil
+	}
+	if err := checkTypes(n); err != nil {
+		return nil, err
 	}
 	r.following[n] = true
 	defer delete(r.following, n)

@@ -2,6 +2,8 @@ package server
 
 import (
 	"fmt"
+	"io"
+	"net/http"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -100,6 +102,51 @@ func TestATopicThatIsCreatedAgainWithFewerPartitions(t *testing.T) {
 	gives(t, r.root(t), "SELECT count(*) > 0 FROM information_schema.streaming_table_progress WHERE table_name = 'lenient' AND progress IS NOT NULL", "1")
 	do(t, r.root(t), "REFRESH STREAMING TABLE strict FULL")
 	gives(t, r.root(t), "SELECT count(*), max(id) FROM strict", "1|1000")
+}
+
+// A table that was paused, stalled or failed showed the lag that it had when it last looked, mostly 0, as if it were fresh; after a restart while it was paused it
+// had no partitions, and nobody knew when it was last refreshed.
+func TestATableThatDoesNotReadShowsNoLag(t *testing.T) {
+	b, _, produce := ordersTopic(t, 20)
+	dir := t.TempDir()
+	r := start(t, func(c *Config) { c.DataDir = dir })
+	create(t, r, b, "t", "")
+	comes(t, r, "SELECT state, lag, last_refresh IS NULL FROM information_schema.streaming_tables", "running|0|0")
+	lagShown := func() bool {
+		t.Helper()
+		res, err := http.Get("http://" + r.http + "/metrics")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer res.Body.Close()
+		text, err := io.ReadAll(res.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.Contains(string(text), "\nmillrace_streaming_table_lag_offsets{")
+	}
+	if !lagShown() {
+		t.Error("the metrics of a table that runs lack its lag")
+	}
+	do(t, r.root(t), "ALTER STREAMING TABLE t PAUSE")
+	produce(20, 30)
+	for range 2 {
+		comes(t, r, "SELECT partition, next_offset, end_offset, lag FROM information_schema.streaming_table_partitions ORDER BY partition", "0|10|NULL|NULL\n1|10|NULL|NULL")
+		comes(t, r, "SELECT state, lag, last_refresh IS NULL FROM information_schema.streaming_tables", "paused|NULL|0")
+		if lagShown() {
+			t.Error("the metrics of a paused table have its lag")
+		}
+		if err := r.stop(); err != nil {
+			t.Fatal(err)
+		}
+		r = start(t, func(c *Config) { c.DataDir = dir })
+	}
+	do(t, r.root(t), "ALTER STREAMING TABLE t RESUME")
+	comes(t, r, "SELECT state, lag FROM information_schema.streaming_tables", "running|0")
+	if err := b.DeleteTopic("orders"); err != nil {
+		t.Fatal(err)
+	}
+	comes(t, r, "SELECT state, lag FROM information_schema.streaming_tables", "stalled|NULL")
 }
 
 func TestPartitionsThatAreAddedAreReadFromTheirFirstRecord(t *testing.T) {

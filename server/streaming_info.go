@@ -38,7 +38,7 @@ var streamingTablesSchema = tableColumns("streaming_tables",
 	&sql.Column{Name: "trigger", Type: infoText(16)},
 	&sql.Column{Name: "table_rows", Type: types.Int64},
 	&sql.Column{Name: "bytes", Type: types.Int64},
-	&sql.Column{Name: "lag", Type: types.Int64},
+	&sql.Column{Name: "lag", Type: types.Int64, Nullable: true},
 	&sql.Column{Name: "last_refresh", Type: infoTime, Nullable: true},
 	&sql.Column{Name: "batches", Type: types.Int64},
 	&sql.Column{Name: "input_records", Type: types.Int64},
@@ -61,7 +61,7 @@ func (e *engine) streamingTableRows(c *sql.Context) []sql.Row {
 			trigger = "continuous"
 		}
 		input, processed := rates(x.Progress())
-		rows = append(rows, sql.Row{n.Database, n.Table, string(s.State), orNull(s.Reason), s.Since.UTC(), trigger, stats.Rows, stats.Bytes, lagOf(s), timeOrNull(s.LastCommit),
+		rows = append(rows, sql.Row{n.Database, n.Table, string(s.State), orNull(s.Reason), s.Since.UTC(), trigger, stats.Rows, stats.Bytes, knownOrNull(s.Lag()), timeOrNull(s.LastCommit),
 			s.Batches, s.Records, s.Bytes, s.BadRecords, input, processed})
 	})
 	return rows
@@ -85,8 +85,8 @@ var streamingPartitionsSchema = tableColumns("streaming_table_partitions",
 	&sql.Column{Name: "topic", Type: infoText(249)},
 	&sql.Column{Name: "partition", Type: types.Int32},
 	&sql.Column{Name: "next_offset", Type: types.Int64},
-	&sql.Column{Name: "end_offset", Type: types.Int64},
-	&sql.Column{Name: "lag", Type: types.Int64},
+	&sql.Column{Name: "end_offset", Type: types.Int64, Nullable: true},
+	&sql.Column{Name: "lag", Type: types.Int64, Nullable: true},
 	&sql.Column{Name: "leader_epoch", Type: types.Int32},
 	&sql.Column{Name: "last_record_time", Type: infoTime, Nullable: true},
 )
@@ -99,7 +99,7 @@ func (e *engine) streamingPartitionRows(c *sql.Context) []sql.Row {
 			if p.LastRecord > 0 {
 				last = time.UnixMilli(p.LastRecord).UTC()
 			}
-			rows = append(rows, sql.Row{n.Database, n.Table, p.Topic, p.Partition.Partition, p.Offset, p.End, p.Lag(), p.LeaderEpoch, last})
+			rows = append(rows, sql.Row{n.Database, n.Table, p.Topic, p.Partition.Partition, p.Offset, knownOrNull(p.End, p.End >= 0), knownOrNull(p.Lag()), p.LeaderEpoch, last})
 		}
 	})
 	return rows

@@ -22,7 +22,7 @@ func streamingDesc(name, help string, more ...string) *prometheus.Desc {
 
 var (
 	descState   = streamingDesc("state", "1 for the state that the table is in.", "state")
-	descLag     = streamingDesc("lag_offsets", "Offsets that are not read yet.")
+	descLag     = streamingDesc("lag_offsets", "Offsets that are not read yet; absent while the table does not read, as it then does not know.")
 	descRows    = streamingDesc("rows_total", "Rows committed since the process started.")
 	descRecords = streamingDesc("records_total", "Records read since the process started.")
 	descBytes   = streamingDesc("bytes_total", "Bytes read since the process started.")
@@ -60,7 +60,9 @@ func (m streamingMetrics) Collect(to chan<- prometheus.Metric) {
 		if !s.LastCommit.IsZero() {
 			commit = float64(s.LastCommit.UnixMilli()) / 1000
 		}
-		add(descLag, prometheus.GaugeValue, float64(lagOf(s)))
+		if lag, known := s.Lag(); known { // a 0 would silence alerts
+			add(descLag, prometheus.GaugeValue, float64(lag))
+		}
 		add(descRows, prometheus.CounterValue, float64(s.Rows))
 		add(descRecords, prometheus.CounterValue, float64(s.Records))
 		add(descBytes, prometheus.CounterValue, float64(s.Bytes))

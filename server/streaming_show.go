@@ -51,18 +51,18 @@ func (e *engine) tableStats(c *sql.Context, id string) (*store.TableStats, error
 	return stats, err
 }
 
-func lagOf(s executor.Status) int64 {
-	lag := int64(0)
-	for i := range s.Partitions {
-		lag += s.Partitions[i].Lag()
+// knownOrNull is a number as a value, NULL when it is not known.
+func knownOrNull(n int64, known bool) any {
+	if !known {
+		return nil
 	}
-	return lag
+	return n
 }
 
 // showSchema is that of SHOW STREAMING TABLES.
 var showSchema = sql.Schema{
 	{Name: "Database", Type: types.LongText}, {Name: "Table", Type: types.LongText}, {Name: "State", Type: types.LongText}, {Name: "Reason", Type: types.LongText, Nullable: true},
-	{Name: "Rows", Type: types.Int64}, {Name: "Lag", Type: types.Int64}, {Name: "Last_commit", Type: types.DatetimeMaxPrecision, Nullable: true},
+	{Name: "Rows", Type: types.Int64}, {Name: "Lag", Type: types.Int64, Nullable: true}, {Name: "Last_commit", Type: types.DatetimeMaxPrecision, Nullable: true},
 }
 
 func (x *session) showStreaming(c *sql.Context, own dialect.ShowStreamingTables, r results) error {
@@ -91,7 +91,7 @@ func (x *session) showStreaming(c *sql.Context, own dialect.ShowStreamingTables,
 			return
 		}
 		s := table.Status()
-		rows = append(rows, sql.Row{n.Database, n.Table, string(s.State), orNull(s.Reason), stats.Rows, lagOf(s), timeOrNull(s.LastCommit)})
+		rows = append(rows, sql.Row{n.Database, n.Table, string(s.State), orNull(s.Reason), stats.Rows, knownOrNull(s.Lag()), timeOrNull(s.LastCommit)})
 	})
 	if failed != nil {
 		return failed
@@ -141,14 +141,20 @@ func (x *session) describeStreaming(_ *sql.Context, n streaming.Name, t catalog.
 	if !s.LastCommit.IsZero() {
 		add("Last Refresh", "%s", s.LastCommit.UTC().Format("2006-01-02 15:04:05.000"))
 	}
-	add("Lag", "%d", lagOf(s))
+	if lag, known := s.Lag(); known {
+		add("Lag", "%d", lag)
+	}
 	for _, name := range slices.Sorted(maps.Keys(t.Streaming.Properties)) {
 		add("Property "+name, "%s", t.Streaming.Properties[name])
 	}
 	add("Query", "%s", redact(t.Streaming.Query).text)
 	for i := range s.Partitions {
 		p := &s.Partitions[i]
-		add("Partition "+p.Topic, "%d: next offset %d, end %d, lag %d", p.Partition.Partition, p.Offset, p.End, p.Lag())
+		if lag, known := p.Lag(); known {
+			add("Partition "+p.Topic, "%d: next offset %d, end %d, lag %d", p.Partition.Partition, p.Offset, p.End, lag)
+		} else {
+			add("Partition "+p.Topic, "%d: next offset %d", p.Partition.Partition, p.Offset)
+		}
 	}
 	return nil
 }

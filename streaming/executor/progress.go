@@ -63,6 +63,8 @@ type record struct {
 	// Rows and Bad count what all batches gave.
 	Rows int64 `json:"rows"`
 	Bad  int64 `json:"bad"`
+	// Last is when the last commit was made, in milliseconds since 1970.
+	Last int64 `json:"last,omitempty"`
 }
 
 func (r *record) decode(b []byte) error {
@@ -80,6 +82,7 @@ func (r *record) decode(b []byte) error {
 func (r *record) encode(p *Progress) ([]byte, error) {
 	r.Rows += p.Rows
 	r.Bad += p.Bad
+	r.Last = time.Now().UnixMilli()
 	return json.Marshal(r)
 }
 

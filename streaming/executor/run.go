@@ -46,6 +46,9 @@ func (t *Table) decide(ctx context.Context) (todo, context.Context) {
 // own is the owner's goroutine.
 func (t *Table) own(ctx context.Context) {
 	defer t.release()
+	if err := t.restore(ctx); err != nil { // a paused table shows where it is, too
+		t.log.Warn("reading where a streaming table is", "table", t.name, "error", err)
+	}
 	wait := time.Duration(0)
 	for ctx.Err() == nil {
 		do, working := t.decide(ctx)
@@ -54,6 +57,7 @@ func (t *Table) own(ctx context.Context) {
 			if do == pauses {
 				t.setState(Paused, nil)
 			}
+			t.setEnds(nil) // nobody looks at them any more, also of a manual table
 			wait = 0
 			select {
 			case <-t.wake:
@@ -189,15 +193,9 @@ func (t *Table) begin(ctx context.Context) (err error) {
 		return err
 	}
 	t.renewed = time.Now()
-	c, err := t.Store.Checkpoint(ctx, t.ID)
-	if err != nil {
+	if err := t.restore(ctx); err != nil {
 		return err
 	}
-	t.number = c.Number
-	if err := t.record.decode(c.Progress); err != nil {
-		return err
-	}
-	t.restored(c)
 	t.schema, err = t.Store.Schema(ctx, t.ID)
 	return err
 }

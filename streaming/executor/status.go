@@ -35,7 +35,9 @@ type Status struct {
 	Loaded bool
 	// Partitions, in order.
 	Partitions []PartitionStatus
-	// Batches, Rows, Records, Bytes and BadRecords count since the process started. LastCommit is when something was committed last.
+	// EndsKnown says that the table knows where its logs end. One that does not read does not.
+	EndsKnown bool
+	// Batches, Rows, Records, Bytes and BadRecords count since the process started. LastCommit is when something was committed last, also by a process before.
 	Batches, Rows, Records, Bytes, BadRecords int64
 	LastCommit                                time.Time
 }
@@ -44,14 +46,31 @@ type Status struct {
 type PartitionStatus struct {
 	store.Partition
 	store.Position
-	// End is the end of its log as it was last seen, never below Offset.
+	// End is the end of its log as it was last seen, never below Offset; -1 when it is not known.
 	End int64
 	// LastRecord is the greatest timestamp of a record that was read since the process started, in milliseconds; 0 for none.
 	LastRecord int64
 }
 
-// Lag is the number of offsets that are not read.
-func (p *PartitionStatus) Lag() int64 { return max(p.End-p.Offset, 0) }
+// Lag is the number of offsets that are not read, as far as that is known.
+func (p *PartitionStatus) Lag() (lag int64, known bool) {
+	if p.End < 0 {
+		return 0, false
+	}
+	return p.End - p.Offset, true
+}
+
+// Lag is that of all partitions together. A table that does not read knows none: 0 would look as if it were fresh.
+func (s *Status) Lag() (lag int64, known bool) {
+	if !s.EndsKnown {
+		return 0, false
+	}
+	for i := range s.Partitions {
+		n, _ := s.Partitions[i].Lag()
+		lag += n
+	}
+	return lag, true
+}
 
 // setState changes the state and tells whoever waits.
 func (t *Table) setState(s State, err error) {
@@ -66,6 +85,9 @@ func (t *Table) setState(s State, err error) {
 		t.since = time.Now()
 	}
 	t.state, t.reason, t.stateErr = s, reason, err
+	if s == Stalled || s == Paused || s == Failed { // what was seen is not true any more
+		t.ends = nil
+	}
 	t.mu.Unlock()
 	if !changed {
 		return
@@ -95,9 +117,13 @@ func (t *Table) Status() Status {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	s := Status{State: t.state, Reason: t.reason, Err: t.stateErr, Since: t.since, Loaded: t.loaded, Batches: t.totals.batches, Rows: t.totals.rows, Records: t.totals.records,
-		Bytes: t.totals.bytes, BadRecords: t.totals.bad, LastCommit: t.totals.last}
+		Bytes: t.totals.bytes, BadRecords: t.totals.bad, LastCommit: t.totals.last, EndsKnown: t.ends != nil}
 	for p, at := range t.positions {
-		s.Partitions = append(s.Partitions, PartitionStatus{Partition: p, Position: at, End: max(t.ends[p], at.Offset), LastRecord: t.newest[p]})
+		end := int64(-1)
+		if t.ends != nil {
+			end = max(t.ends[p], at.Offset)
+		}
+		s.Partitions = append(s.Partitions, PartitionStatus{Partition: p, Position: at, End: end, LastRecord: t.newest[p]})
 	}
 	sortPartitions(s.Partitions)
 	return s

@@ -64,7 +64,7 @@ type Table struct {
 	since     time.Time
 	loaded    bool
 	positions map[store.Partition]store.Position // replaced, never changed
-	ends      map[store.Partition]int64
+	ends      map[store.Partition]int64          // nil when they are not known
 	newest    map[store.Partition]int64
 	totals    totals
 	history   []Progress
@@ -264,12 +264,24 @@ func (t *Table) setting() Settings {
 	return t.settings
 }
 
-// restored takes over what the store knows.
-func (t *Table) restored(c *store.Checkpoint) {
+// restore learns from the store where the table is. Only the owner calls it.
+func (t *Table) restore(ctx context.Context) error {
+	c, err := t.Store.Checkpoint(ctx, t.ID)
+	if err != nil {
+		return err
+	}
+	if err := t.record.decode(c.Progress); err != nil {
+		return err
+	}
+	t.number = c.Number
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if t.record.Last > 0 {
+		t.totals.last = time.UnixMilli(t.record.Last)
+	}
 	t.positions = maps.Clone(c.Positions)
 	if t.positions == nil {
 		t.positions = map[store.Partition]store.Position{}
 	}
+	return nil
 }

@@ -36,7 +36,7 @@ func (f *Format) raw() bool { return f.Value == "raw" && f.Key == "raw" }
 
 // samples reports whether the columns are found in records.
 func (f *Format) samples() bool {
-	return f.InferSchema || f.Schema == "" && (f.Value == "csv" || f.Value == "debezium" && !f.Registry.given()) || f.Key == "csv"
+	return f.InferSchema || f.Schema == "" && f.Value == "csv" || f.Value == "debezium" && !f.Registry.given() && f.samplesRows() || f.Key == "csv"
 }
 
 // asks reports whether finding the columns takes somebody else's answer.

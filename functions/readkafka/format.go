@@ -216,18 +216,8 @@ func (n *Node) debeziumSchema(ctx *sql.Context, of part) (decode.Schema, error) 
 	switch {
 	case of == partKey:
 		return nil, sqlerr.New(sqlerr.OptionInvalid, "'keyFormat' is 'debezium', which keys are not").WithHint("keys of Debezium are json or avro")
-	case isJSONSchema(f.Schema):
-		fields, err := jsonschema.Parse(f.Schema, nil)
-		if err != nil {
-			return nil, wrongText(err, "write the columns of the row, such as 'id BIGINT, name STRING'")
-		}
-		return n.declaredRows(ctx, fields)
 	case f.Schema != "":
-		columns, err := ddl.Parse(f.Schema)
-		if err != nil {
-			return nil, wrongSchema(err)
-		}
-		return n.declaredRows(ctx, jsonFields(columns))
+		return n.declaredRows(ctx)
 	}
 	records, err := n.sample(ctx, of, sampleRecords)
 	if err != nil {
@@ -246,15 +236,41 @@ func (n *Node) debeziumSchema(ctx *sql.Context, of part) (decode.Schema, error) 
 
 // declaredRows is the schema of envelopes around rows with declared fields. Debezium's types hide behind numbers and base64, so what they stand for is looked up in
 // a sample where a field is of such a type.
-func (n *Node) declaredRows(ctx *sql.Context, fields []json.Field) (decode.Schema, error) {
-	if !debezium.NeedsSample(fields) {
-		return debezium.NewSchema(fields), nil
+func (n *Node) declaredRows(ctx *sql.Context) (decode.Schema, error) {
+	fields, err := n.format.rowFields()
+	if err != nil || !debezium.NeedsSample(fields) {
+		return debezium.NewSchema(fields), err
 	}
 	records, err := n.sample(ctx, partValue, sampleRecords)
 	if err != nil {
 		return nil, err
 	}
 	return debezium.NewSchema(debezium.Declare(fields, records)), nil
+}
+
+// rowFields are the declared fields of rows.
+func (f *Format) rowFields() ([]json.Field, error) {
+	if isJSONSchema(f.Schema) {
+		fields, err := jsonschema.Parse(f.Schema, nil)
+		if err != nil {
+			err = wrongText(err, "write the columns of the row, such as 'id BIGINT, name STRING'")
+		}
+		return fields, err
+	}
+	columns, err := ddl.Parse(f.Schema)
+	if err != nil {
+		return nil, wrongSchema(err)
+	}
+	return jsonFields(columns), nil
+}
+
+// samplesRows reports whether envelopes are looked at for what their rows hold.
+func (f *Format) samplesRows() bool {
+	if f.Schema == "" {
+		return true
+	}
+	fields, err := f.rowFields()
+	return err == nil && debezium.NeedsSample(fields)
 }
 
 // csvSchema is the schema of csv: the columns of the argument schema, else those of the first record, all text.

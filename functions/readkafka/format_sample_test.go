@@ -69,6 +69,15 @@ func TestDebeziumsTypesInDeclaredColumns(t *testing.T) {
 	}
 }
 
+// A call that looks into its topic for its columns must say so: nobody may look without the right to read.
+func TestDeclaredColumnsOfDebeziumThatTakeASample(t *testing.T) {
+	for schema, want := range map[string]bool{"": true, "id BIGINT, name STRING": false, "id BIGINT, day DATE": true, "price DECIMAL(8,2)": true, "at TIMESTAMP": true} {
+		if f := (Format{Value: "debezium", Key: "raw", Schema: schema}); f.asks() != want || f.needsTopic() != want {
+			t.Errorf("%q: asks %v, needs its topic %v", schema, f.asks(), f.needsTopic())
+		}
+	}
+}
+
 func TestAnalyzeShowsBadData(t *testing.T) {
 	s := newSession(t, newTopic(t, values(`{"id":1}`, "{", `{"id":"x"}`)...))
 	s.mustQuery("SET SESSION pushdown = 'on'")

@@ -21,17 +21,22 @@ var recordColumns = []string{"key", "value", "topic", "partition", "offset", "ti
 
 // elsewhere are functions of other systems → how the same is done here.
 var elsewhere = map[string]string{
-	"from_json":         "read fields with a path, value::string:field, or with get_json_object",
 	"parse_json":        "cast to JSON: value::string::json",
 	"json_value":        "read fields with a path: value::string:field",
 	"json_extract_path": "read fields with a path: value::string:field",
 	"to_json":           "use json_object or json_array",
 	"schema_of_json":    "read fields with a path: value::string:field",
-	"from_avro":         "records come as bytes: Avro is not there yet",
-	"from_protobuf":     "records come as bytes: Protobuf is not there yet",
 	"from_utc":          "use convert_tz(t, 'UTC', zone)",
 	"explode":           "use JSON_TABLE",
 	"read_stream":       "use FROM STREAM read_kafka(…)",
+	"approx_percentile": "use percentile_approx(x, fraction)",
+	"percentile":        "use percentile_approx(x, fraction), which is exact for up to as many values as its accuracy",
+	"percentile_cont":   "use percentile_approx(x, fraction), which gives one of the values",
+	"percentile_disc":   "use percentile_approx(x, fraction), which is exact for up to as many values as its accuracy",
+	"median":            "use percentile_approx(x, 0.5)",
+	"array_agg":         "use collect_list(x)",
+	"collect_set":       "use collect_list(x) over SELECT DISTINCT",
+	"approx_distinct":   "use approx_count_distinct(x)",
 }
 
 // notFound takes the name out of the engine's errors of names.
@@ -68,14 +73,22 @@ func nameMeant(text, name string, table bool) string {
 	if m := regexp.MustCompile(`(?i)(\w+)\s*=>\s*(` + quoted + `[\w.:-]*)`).FindStringSubmatch(text); m != nil {
 		return "text is written in quotes: " + m[1] + " => '" + m[2] + "'"
 	}
-	if !strings.Contains(strings.ToLower(text), readkafka.Name) {
-		return ""
-	}
 	if table {
-		m := regexp.MustCompile(`(?i)\b` + quoted + `\.(\w+)`).FindStringSubmatch(text)
-		if m != nil && slices.Contains(recordColumns, strings.ToLower(name)) {
-			return "a field is read with a path: " + name + "::string:" + m[1]
+		m := regexp.MustCompile("(?i)(?:^|[^.\\w`])`?" + quoted + "`?\\.`?(\\w+|\\*)").FindStringSubmatch(text)
+		if m == nil {
+			return ""
 		}
+		if m[1] == "*" {
+			m[1] = "field"
+		}
+		switch {
+		case slices.Contains(recordColumns, strings.ToLower(name)):
+			return "a field is read with a path: " + name + "::string:" + m[1]
+		default:
+			return "a field of a column is read with a path, " + name + ":" + m[1] + "; only the SELECT that has from_json(…) AS " + name + ", or reads from that as a derived table, knows its fields by a dot"
+		}
+	}
+	if !strings.Contains(strings.ToLower(text), readkafka.Name) {
 		return ""
 	}
 	if near := option.Nearest(name, recordColumns); near != "" && near != name {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -187,13 +188,21 @@ func syntaxError(ctx context.Context, text string, r *dialect.Result, options sq
 	for at > 0 && at < len(text) && nameByte(text[at-1]) && nameByte(text[at]) { // the parser counts what follows a dot from its second letter
 		at--
 	}
-	switch {
-	case strings.TrimSpace(message) != "":
-		return dialect.ErrorAt(text, at, "%s", strings.TrimSpace(strings.TrimPrefix(message, ":")))
-	default:
-		return dialect.ErrorAt(text, at, "unexpected '%s'", tokenAt(text, at))
+	message = strings.TrimSpace(message)
+	if message == "" {
+		message = fmt.Sprintf("unexpected '%s'", tokenAt(text, at))
 	}
+	wrong := dialect.ErrorAt(text, at, "%s", strings.TrimSpace(strings.TrimPrefix(message, ":")))
+	for _, m := range subscript.FindAllStringSubmatchIndex(text, -1) {
+		if m[0] <= at && at <= m[1] {
+			return wrong.WithHint("an element is read with a path: %s:%s", text[m[2]:m[3]], text[m[4]:m[5]])
+		}
+	}
+	return wrong
 }
+
+// subscript is how other systems write an element of a list: items[0].sku.
+var subscript = regexp.MustCompile("([\\w.`]+)(\\[\\d+\\][\\w.\\[\\]]*)")
 
 // endsEarly tells a statement that lacks its end from one whose last token is wrong, which the parser reports alike: a word is put behind it,
 // and only the first then gets further than before.

@@ -120,13 +120,13 @@ func (it *rowIter) Close(ctx *sql.Context) error {
 	err := it.release()
 	it.warning.Do(func() {
 		for _, w := range it.src.Warnings() {
-			ctx.Warn(WarningCode, "%s", w)
+			expr.Warn(ctx, WarningCode, "%s", w)
 		}
 		if it.failed != nil && !errors.Is(it.failed, io.EOF) {
 			return // nobody sees the NULLs of a statement that failed
 		}
 		for _, w := range faultWarnings(it.rows.Faults()) {
-			ctx.Warn(WarningCode, "%s", w)
+			expr.Warn(ctx, WarningCode, "%s", w)
 		}
 	})
 	return err

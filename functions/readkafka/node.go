@@ -14,6 +14,7 @@ import (
 	"millrace/internal/memory"
 	"millrace/internal/scan"
 	"millrace/planner"
+	"millrace/planner/expr"
 )
 
 // Name is the name of the function in SQL.
@@ -189,7 +190,7 @@ func (n *Node) Open(ctx *sql.Context, req scan.Request) (scan.Source, error) {
 	}
 	if n.warned.CompareAndSwap(false, true) {
 		for _, w := range args.Warnings {
-			ctx.Warn(planner.WarningCode, "%s", w)
+			expr.Warn(ctx, planner.WarningCode, "%s", w)
 		}
 	}
 	cluster, err := n.env.Pool.Cluster(ctx, args.Cluster)

@@ -194,6 +194,16 @@ func TestABrokerThatIsAwayStallsATableForAMoment(t *testing.T) {
 	comes(t, r, "SELECT state FROM information_schema.streaming_tables", "running")
 }
 
+// When the brokers of a table that had read from them for days went away, its reason said that the listener may want TLS or SASL.
+func TestTheReasonOfATableThatHasReadBefore(t *testing.T) {
+	b, _, _ := ordersTopic(t, 20)
+	r := start(t)
+	create(t, r, b, "t", "")
+	comes(t, r, "SELECT state FROM information_schema.streaming_tables", "running")
+	b.Close()
+	comes(t, r, "SELECT state, reason LIKE '%goes on by itself once they answer%', reason LIKE '%TLS%' FROM information_schema.streaming_tables", "stalled|1|0")
+}
+
 func TestATableFollowsLeadersThatMove(t *testing.T) {
 	b := testkit.StartBroker(t, kfake.NumBrokers(3))
 	b.Topic(t, "orders", 2, nil)

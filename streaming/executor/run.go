@@ -7,6 +7,7 @@ import (
 
 	"millrace/internal/kafka"
 	"millrace/internal/scan"
+	"millrace/internal/sqlerr"
 	"millrace/streaming/checkpoint"
 	"millrace/streaming/store"
 )
@@ -81,7 +82,7 @@ func (t *Table) own(ctx context.Context) {
 		case errors.Is(err, errReplan):
 			wait = max(wait, firstRetry)
 		case mayPass(err):
-			t.setState(Stalled, err)
+			t.setState(Stalled, t.known(err))
 		default:
 			t.setState(Failed, err)
 			continue
@@ -93,6 +94,15 @@ func (t *Table) own(ctx context.Context) {
 		case <-ctx.Done():
 		}
 	}
+}
+
+// known gives errors of the way to brokers the hint that fits a table that has read from them before: what suits a first attempt, such as to look for TLS, misleads.
+func (t *Table) known(err error) error {
+	e, ok := sqlerr.As(err)
+	if !ok || t.record.Batch == 0 || e.Kind != sqlerr.KafkaProtocol && e.Kind != sqlerr.KafkaUnreachable {
+		return err
+	}
+	return e.WithHint("the table has read from its brokers before, and goes on by itself once they answer; if their addresses or listeners are others now, CREATE OR REFRESH STREAMING TABLE names them")
 }
 
 func (t *Table) batches() int64 {

@@ -13,6 +13,7 @@ import (
 	"millrace/internal/decode/csv"
 	"millrace/internal/decode/ddl"
 	"millrace/internal/decode/debezium"
+	"millrace/internal/decode/framed"
 	"millrace/internal/decode/json"
 	"millrace/internal/decode/jsonschema"
 	"millrace/internal/decode/proto"
@@ -140,7 +141,7 @@ func (n *Node) avroSchema(of part) (decode.Schema, error) {
 	if err != nil {
 		return nil, wrongText(err, "write an Avro schema in JSON, such as '{\"type\":\"record\",\"name\":\"Order\",\"fields\":[{\"name\":\"id\",\"type\":\"long\"}]}'")
 	}
-	return s, nil
+	return framed.Plain(s), nil
 }
 
 // protoSchema is the message that values are, by text or descriptors.
@@ -158,7 +159,11 @@ func (n *Node) protoSchema(of part) (decode.Schema, error) {
 	} else if files, err = proto.ParseText(f.Schema, nil); err != nil {
 		return nil, wrongText(err, "write the text of a .proto file, such as 'syntax = \"proto3\"; message Order { int64 id = 1; }'")
 	}
-	return protoMessage(files, f.Message)
+	m, err := protoMessage(files, f.Message)
+	if err != nil {
+		return nil, err
+	}
+	return framed.Plain(m), nil
 }
 
 // protoMessage finds a message by name, the first one without a name.
@@ -171,7 +176,11 @@ func protoMessage(files *proto.Files, name string) (*proto.Message, error) {
 		m, err = files.Message(name)
 	}
 	if err != nil {
-		return nil, sqlerr.New(sqlerr.OptionInvalid, "'messageName' is wrong: %s", mainLine(err))
+		wrong := sqlerr.New(sqlerr.OptionInvalid, "'messageName' is wrong: %s", mainLine(err))
+		if inner, ok := sqlerr.As(err); ok {
+			wrong.Hint = inner.Hint // the messages that there are
+		}
+		return nil, wrong
 	}
 	return m, nil
 }
@@ -295,6 +304,9 @@ func (n *Node) csvSchema(ctx *sql.Context, of part) (decode.Schema, error) {
 		return nil, sqlerr.New(sqlerr.OptionMissing, "the columns of csv are not known: there is no record to take them from").WithHint("give 'schema', such as 'id BIGINT, name STRING'")
 	}
 	if fields, err = csv.Infer(records[0], f.CSV); err != nil {
+		if _, ok := sqlerr.As(err); ok {
+			return nil, err // an argument is wrong, not the record
+		}
 		return nil, sqlerr.New(sqlerr.OptionMissing, "the columns of csv are not known: the first record is no row of csv: %s", mainLine(err)).WithHint("give 'schema', such as 'id BIGINT, name STRING'")
 	}
 	return csv.NewSchema(fields, f.CSV)

@@ -47,6 +47,11 @@ func (n *Node) registrySchema(ctx *sql.Context, format string, of part) (decode.
 		a.version = 0
 	}
 	s, err := n.env.Registries.subject(ctx, &a, subject)
+	if e, ok := sqlerr.As(err); ok && e.Kind == sqlerr.RegistryNotFound && of == partKey {
+		own := *e // others who asked for the subject share the error
+		own.Hint = "'keySubject' names the subject of keys, which is by default the topic's name and '-key'; schema_registry_subjects(…) lists the subjects"
+		err = &own
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -54,7 +59,7 @@ func (n *Node) registrySchema(ctx *sql.Context, format string, of part) (decode.
 		return n.registeredEnvelopes(s, subject, a)
 	}
 	if want := registryTypes[format]; s.Type != want {
-		return nil, sqlerr.New(sqlerr.OptionConflict, "subject '%s' holds a schema of type %s, but the format is '%s'", subject, s.Type, format)
+		return nil, sqlerr.New(sqlerr.OptionConflict, "subject '%s' holds a schema of type %s, but the format is '%s'", subject, s.Type, format).WithHint("%s", formatOf(s.Type, of))
 	}
 	w := writers{registries: n.env.Registries, args: a}
 	unusable := func(err error) error {
@@ -88,6 +93,20 @@ func (n *Node) registrySchema(ctx *sql.Context, format string, of part) (decode.
 		}
 		return framed.New(jsonWriters{json.NewSchema(fields)}), nil
 	}
+}
+
+// formatOf is the hint for a schema of another format's language.
+func formatOf(t registry.Type, of part) string {
+	argument := "format"
+	if of == partKey {
+		argument = "keyFormat"
+	}
+	for format, language := range registryTypes {
+		if language == t {
+			return "read it with " + argument + " => '" + format + "', or name another subject"
+		}
+	}
+	return "name another subject"
 }
 
 // registryTypes are the languages of formats.

@@ -153,6 +153,9 @@ func TestErrorsOfRegistries(t *testing.T) {
 		", 'format', 'avro', 'schemaRegistryUrl', '" + url + "', 'schema.registry.colour', 'red'":                            "'schema.registry.colour' is not a property of a schema registry",
 		", 'format', 'avro', 'schemaRegistryUrl', '" + url + "', 'confluent.schema.registry.basic.auth.user.info', 'sesame'": "must be user:password",
 		", 'format', 'proto', 'schemaRegistryUrl', '" + url + "', 'schemaRegistrySubject', 'shop', 'messageName', 'No'":      "'messageName' is wrong",
+		// What users were not told: which format reads the subject, and which subject keys have.
+		", 'format', 'json', 'schemaRegistryUrl', '" + url + "', 'schemaRegistrySubject', 'shop'": "read it with format => 'proto'",
+		", 'keyFormat', 'avro', 'schemaRegistryUrl', '" + url + "', 'keySubject', 'nowhere'":      "and '-key'",
 	} {
 		_, err := s.query("SELECT * FROM " + s.call("'subscribe', 't'"+args))
 		if err == nil || !strings.Contains(err.Error(), want) {

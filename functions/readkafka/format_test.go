@@ -275,7 +275,7 @@ func TestColumnsOfDecodedCalls(t *testing.T) {
 }
 
 func TestErrorsOfFormats(t *testing.T) {
-	s := newSession(t, newTopic(t))
+	s := newSession(t, newTopic(t, values("a")...))
 	for args, want := range map[string]string{
 		", 'format', 'jason'":                                                      "'format'",
 		", 'schema', 'id BIGINT'":                                                  "'schema' is given, but 'format' is 'raw', which has no schema",
@@ -287,14 +287,33 @@ func TestErrorsOfFormats(t *testing.T) {
 		", 'format', 'avro', 'schema', '{'":                                        "'schema' is wrong",
 		", 'format', 'proto', 'schema', 'message'":                                 "'schema' is wrong",
 		", 'format', 'proto', 'schema', '" + orderProto + "', 'messageName', 'No'": "'messageName' is wrong",
-		", 'format', 'json', 'messageName', 'No'":                                  "'messageName' is given, but 'format' is 'json'",
-		", 'format', 'proto', 'descFilePath', 'x'":                                 "'descFilePath' needs 'messageName'",
-		", 'format', 'proto', 'descFilePath', 'x', 'messageName', 'shop.Order'":    "'descFilePath' names a file, and this server lets SQL name none",
-		", 'format', 'json', 'tombstones', 'drop'":                                 "'tombstones'",
+		// What users were not told: which messages there are, and that the dialect of csv is wrong, not the first record.
+		", 'format', 'proto', 'schema', '" + orderProto + "', 'messageName', 'Ordr'": "shop.Order",
+		", 'format', 'csv', 'quote', 'ab'":                                           "'quote' is",
+		", 'format', 'json', 'messageName', 'No'":                                    "'messageName' is given, but 'format' is 'json'",
+		", 'format', 'proto', 'descFilePath', 'x'":                                   "'descFilePath' needs 'messageName'",
+		", 'format', 'proto', 'descFilePath', 'x', 'messageName', 'shop.Order'":      "'descFilePath' names a file, and this server lets SQL name none",
+		", 'format', 'json', 'tombstones', 'drop'":                                   "'tombstones'",
 	} {
 		_, err := s.query("SELECT * FROM " + s.call("'subscribe', 't'"+args))
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %s", args, err, want)
+		}
+	}
+}
+
+// A user who left out the registry saw "truncated at byte 9" for each record, and one whose csv has no header "empty" for records that are not.
+func TestReasonsThatNameTheMistake(t *testing.T) {
+	s := newSession(t, newTopic(t, values(written(2, "\x02\x02\x02a"), "a,b")...))
+	const avroSchema = `{"type":"record","name":"P","fields":[{"name":"id","type":"long"},{"name":"note","type":["null","string"]}]}`
+	for args, want := range map[string]string{
+		", 'format', 'avro', 'schema', '" + avroSchema + "'":                             "0|value: trailing bytes: the record seems to carry a schema id, as its first byte is 0: 'schemaRegistryUrl' reads such records",
+		", 'format', 'proto', 'schema', '" + orderProto + "'":                            "the record seems to carry a schema id",
+		", 'format', 'csv', 'header', true, 'schema', 'x STRING, y STRING', 'quote', ''": "1|value: empty: under 'header' a record is a line with names and then its row, and nothing follows the first line",
+	} {
+		rows := s.both("SELECT _offset, _error FROM %s WHERE _error IS NOT NULL", args)
+		if all := strings.Join(rows, "\n"); !strings.Contains(all, want) {
+			t.Errorf("%s: got\n%s\nwant %s", args, all, want)
 		}
 	}
 }

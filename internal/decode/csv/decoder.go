@@ -31,6 +31,9 @@ type decoder struct {
 func (d *decoder) Locate(record []byte, slots []decode.Slot) error {
 	d.record = record
 	if !d.split(record, d.onHeader) {
+		if d.err.Reason == decode.Empty && d.plan.schema.dialect.header && len(record) > 0 {
+			d.err.Detail = "under 'header' a record is a line with names and then its row, and nothing follows the first line"
+		}
 		return &d.err
 	}
 	if len(d.spans) != len(d.at) {

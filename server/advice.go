@@ -42,15 +42,22 @@ var elsewhere = map[string]string{
 // notFound takes the name out of the engine's errors of names.
 var notFound = regexp.MustCompile(`^(?:column "([^"]+)" could not|table "[^"]*" does not have column "([^"]+)"|(?:table )?function: '([^']+)' not found|table '([^']+)' does not exist)`)
 
+const mostAdvised = 64 << 10
+
 // advise adds a hint to an error of the engine's. ctx is that of the statement, which holds its text without secrets.
+//
+// What is longer than mostAdvised is no slip of a person, and searching it takes long: a name of 4 MB took seconds.
 func advise(ctx context.Context, own *sqlerr.Error) error {
 	c, ok := ctx.(*sql.Context)
 	if !ok {
 		return own
 	}
 	e, ok := c.Value(engineOf{}).(*engine)
+	if !ok || len(own.Msg) > mostAdvised || len(c.Query()) > mostAdvised {
+		return own
+	}
 	m := notFound.FindStringSubmatch(own.Msg)
-	if !ok || m == nil {
+	if m == nil {
 		return own
 	}
 	name := m[1] + m[2] + m[3] + m[4]

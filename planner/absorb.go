@@ -203,7 +203,7 @@ func absorbProject(p *plan.Project, with compiler, limited bool) (*Scan, bool) {
 	c := with.scan.copy()
 	c.outputs = make([]output, len(p.Projections))
 	c.exprs = p.Projections
-	c.keyExprs = nil
+	c.keysBelow = true
 	c.schema = p.Schema(with.ctx)
 	for i, e := range p.Projections {
 		o, ok := with.output(e)

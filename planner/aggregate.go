@@ -7,6 +7,7 @@ import (
 	"github.com/dolthub/go-mysql-server/sql/expression"
 	"github.com/dolthub/go-mysql-server/sql/expression/function/aggregation"
 	"github.com/dolthub/go-mysql-server/sql/plan"
+	"github.com/dolthub/go-mysql-server/sql/transform"
 	"github.com/dolthub/go-mysql-server/sql/types"
 
 	"millrace/internal/column"
@@ -50,7 +51,7 @@ func absorbGroupBy(g *plan.GroupBy, with compiler) (*Scan, bool) {
 			e = alias.Child
 		}
 		c.keyTexts = append(c.keyTexts, e.String())
-		c.keyExprs = append(c.keyExprs, e)
+		c.keyExprs, c.keysBelow = append(c.keyExprs, e), false
 	}
 	c.order = nil
 	for _, e := range g.SelectDeps {
@@ -143,10 +144,26 @@ func sameExpression(e, key sql.Expression) bool {
 	return !isField && key.String() == e.String()
 }
 
-// repeatedKey is the key that e repeats, right above the groups.
+// sameColumns reports whether two expressions of the same text are over the same columns, of which there are some.
+func sameColumns(ctx *sql.Context, e, key sql.Expression) bool {
+	columns := func(e sql.Expression) (ids []sql.ColumnId) {
+		transform.InspectExpr(ctx, e, func(_ *sql.Context, e sql.Expression) bool {
+			if field, ok := e.(*expression.GetField); ok {
+				ids = append(ids, field.Id())
+			}
+			return false
+		})
+		return ids
+	}
+	of := columns(e)
+	return len(of) > 0 && !slices.Contains(of, 0) && slices.Equal(of, columns(key))
+}
+
+// repeatedKey is the key that e repeats. Above a projection the text alone does not tell: it may have given a name to another column. The engine has one there
+// for the ORDER BY and HAVING of SELECT value:a AS a … GROUP BY a, and computes the key of a group once more from one of its records.
 func (c compiler) repeatedKey(e sql.Expression) (output, bool) {
 	for i, key := range c.scan.keyExprs {
-		if _, field := key.(*expression.GetField); !field && sameExpression(e, key) {
+		if _, field := key.(*expression.GetField); !field && sameExpression(e, key) && (!c.scan.keysBelow || sameColumns(c.ctx, e, key)) {
 			return keyOutput(c.scan.keys[i], i), true
 		}
 	}

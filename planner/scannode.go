@@ -34,8 +34,9 @@ type Scan struct {
 	// keys group and aggregates are computed; then the outputs are results of them.
 	keys     []kernel
 	keyTexts []string
-	// keyExprs are the keys as what is right above the groups may repeat them, nil further above.
+	// keyExprs are the keys as what is above the groups may repeat them, nil where columns have other names. keysBelow says that a projection is in between.
 	keyExprs   []sql.Expression
+	keysBelow  bool
 	aggregates []aggregate
 	// having are conditions on results, computed in the scan too.
 	having      []kernel

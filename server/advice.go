@@ -74,6 +74,15 @@ func advise(ctx context.Context, own *sqlerr.Error) error {
 	return own.WithHint("%s", hint)
 }
 
+// formatArgument finds the formats that a statement gives.
+var formatArgument = regexp.MustCompile(`(?i)\b(?:data_?|value_?)?format\s*=>\s*'(\w*)'`)
+
+// givesFormat reports whether a call of the statement decodes values.
+func givesFormat(text string) bool {
+	m := formatArgument.FindStringSubmatch(text)
+	return m != nil && !strings.EqualFold(m[1], "raw")
+}
+
 // nameMeant explains the name of a column or table that does not exist.
 func nameMeant(text, name string, table bool) string {
 	quoted := regexp.QuoteMeta(name)
@@ -98,7 +107,13 @@ func nameMeant(text, name string, table bool) string {
 	if !strings.Contains(strings.ToLower(text), readkafka.Name) {
 		return ""
 	}
-	if near := option.Nearest(name, recordColumns); near != "" && near != name {
+	near := option.Nearest(name, recordColumns)
+	switch {
+	case near == "":
+		return ""
+	case givesFormat(text):
+		return "did you mean '_" + strings.Replace(near, "timestampType", "timestamp_type", 1) + "'? With 'format' the columns are the fields of the value, and those of the record begin with '_'"
+	case near != name:
 		return "did you mean '" + near + "'?"
 	}
 	return ""

@@ -120,13 +120,13 @@ func (it *rowIter) Close(ctx *sql.Context) error {
 	err := it.release()
 	it.warning.Do(func() {
 		for _, w := range it.src.Warnings() {
-			expr.Warn(ctx, WarningCode, "%s", w)
+			ctx.Warn(WarningCode, "%s", w)
 		}
 		if it.failed != nil && !errors.Is(it.failed, io.EOF) {
 			return // nobody sees the NULLs of a statement that failed
 		}
 		for _, w := range faultWarnings(it.rows.Faults()) {
-			expr.Warn(ctx, WarningCode, "%s", w)
+			ctx.Warn(WarningCode, "%s", w)
 		}
 	})
 	return err

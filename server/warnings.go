@@ -13,7 +13,6 @@ import (
 	"github.com/dolthub/vitess/go/vt/sqlparser"
 
 	"millrace/internal/sqlerr"
-	"millrace/planner/expr"
 )
 
 // defaultMaxErrorCount is MySQL's.
@@ -78,11 +77,6 @@ func (x *session) boundWarnings(c *sql.Context) {
 			limit = int(n)
 		}
 	}
-	expr.GuardWarnings(func() { x.forgetWarnings(c, limit) })
-}
-
-// forgetWarnings keeps the first limit warnings. The caller guards them.
-func (x *session) forgetWarnings(c *sql.Context, limit int) {
 	if int(x.sql.WarningCount()) <= limit {
 		return
 	}

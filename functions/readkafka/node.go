@@ -14,7 +14,6 @@ import (
 	"millrace/internal/memory"
 	"millrace/internal/scan"
 	"millrace/planner"
-	"millrace/planner/expr"
 )
 
 // Name is the name of the function in SQL.
@@ -190,7 +189,7 @@ func (n *Node) Open(ctx *sql.Context, req scan.Request) (scan.Source, error) {
 	}
 	if n.warned.CompareAndSwap(false, true) {
 		for _, w := range args.Warnings {
-			expr.Warn(ctx, planner.WarningCode, "%s", w)
+			ctx.Warn(planner.WarningCode, "%s", w)
 		}
 	}
 	cluster, err := n.env.Pool.Cluster(ctx, args.Cluster)

@@ -7,8 +7,6 @@ import (
 	"github.com/cockroachdb/apd/v3"
 	"github.com/dolthub/go-mysql-server/sql"
 	"github.com/dolthub/go-mysql-server/sql/types"
-
-	"millrace/planner/expr"
 )
 
 // doubleSum is SUM and AVG over doubles, and over text, which is read as a double as far as it goes, with a warning where that is not all of it.
@@ -80,7 +78,7 @@ func nearest(d *apd.Decimal) (float64, error) {
 func doubleOfText(ctx *sql.Context, text string) (float64, error) {
 	number, cut := types.TruncateStringToDouble(text)
 	if cut {
-		expr.Warn(ctx, truncatedValue, "Truncated incorrect DOUBLE value: '%s'", shortened(text))
+		ctx.Warn(truncatedValue, "Truncated incorrect DOUBLE value: '%s'", shortened(text))
 	}
 	f, err := strconv.ParseFloat(number, 64)
 	if err != nil && f == 0 {

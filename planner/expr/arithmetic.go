@@ -205,7 +205,7 @@ func (a *Arithmetic) integers(ctx *sql.Context, l, r any) (any, error) {
 		return nil, err
 	}
 	if a.op == '%' && y.size == 0 {
-		Warn(ctx, divisionByZero, "Division by 0")
+		ctx.Warn(divisionByZero, "Division by 0")
 		return nil, nil
 	}
 	z, ok := compute(a.op, x, y)
@@ -317,7 +317,7 @@ func (a *Arithmetic) doubles(ctx *sql.Context, l, r any) (any, error) {
 		z = x * y
 	default:
 		if y == 0 {
-			Warn(ctx, divisionByZero, "Division by 0")
+			ctx.Warn(divisionByZero, "Division by 0")
 			return nil, nil
 		}
 		if z = math.Mod(x, y); z == 0 {
@@ -373,7 +373,7 @@ func (a *Arithmetic) decimals(ctx *sql.Context, l, r any) (any, error) {
 		_, err = exactContext.Mul(z, x, y)
 	default:
 		if y.IsZero() {
-			Warn(ctx, divisionByZero, "Division by 0")
+			ctx.Warn(divisionByZero, "Division by 0")
 			return nil, nil
 		}
 		_, err = exactContext.Rem(z, x, y)

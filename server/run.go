@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dolthub/go-mysql-server/memory"
 	"github.com/dolthub/go-mysql-server/sql"
 	"github.com/dolthub/go-mysql-server/sql/plan"
 	"github.com/dolthub/go-mysql-server/sql/rowexec"
@@ -228,7 +227,7 @@ func (x *session) answerRows(c *sql.Context, schema sql.Schema, rows sql.RowIter
 // every table back that it has seen, as it was then: what others have written meanwhile would be lost. So the session forgets them first.
 type onlyRead struct {
 	sql.RowIter
-	session *memory.Session
+	session *engineSession
 }
 
 // Close implements sql.RowIter.

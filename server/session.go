@@ -39,7 +39,7 @@ type session struct {
 	engine *engine
 	id     uint32
 	client sql.Client
-	sql    *memory.Session
+	sql    *engineSession
 	// scanned is what the last statement that read a topic has read.
 	scanned lastScan
 	warned  warned
@@ -74,7 +74,7 @@ func (e *engine) openConn(c *wire.Conn) (wire.Session, error) {
 // fresh starts with default variables and nothing prepared.
 func (x *session) fresh(db string) {
 	base := fullVariables(func() *sql.BaseSession { return sql.NewBaseSessionWithClientServer("millrace", x.client, x.id) })
-	x.sql = memory.NewSession(base, stored{x.engine.provider}).SetGlobals(map[string]any{})
+	x.sql = &engineSession{Session: memory.NewSession(base, stored{x.engine.provider}).SetGlobals(map[string]any{})}
 	x.sql.SetCurrentDatabase(db)
 	x.warned = warned{}
 	x.settings++

@@ -77,23 +77,7 @@ func (x *session) boundWarnings(c *sql.Context) {
 			limit = int(n)
 		}
 	}
-	if int(x.sql.WarningCount()) <= limit {
-		return
-	}
-	all := x.sql.Warnings() // the latest comes first
-	if len(all) <= limit {
-		return
-	}
-	locked := x.locked(c)
-	x.sql.UnlockWarnings()
-	x.sql.ClearWarnings()
-	for i := range limit {
-		x.sql.Warn(all[len(all)-1-i])
-	}
-	if locked {
-		x.sql.LockWarnings()
-	}
-	x.warned.dropped += len(all) - limit
+	x.warned.dropped += x.sql.keepWarnings(limit, x.locked(c))
 }
 
 // warningCount is @@warning_count, which counts the warnings that were not kept as well.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"millrace/internal/option"
 	"millrace/internal/sqlerr"
 )
 
@@ -88,7 +90,7 @@ func (c *Cluster) Snapshot(ctx context.Context, sel Selection) (*Snapshot, error
 			break
 		}
 		if sqlerr.HasKind(pending, sqlerr.KafkaTopicNotFound) && time.Now().After(giveUp) {
-			return nil, pending
+			return nil, c.withNearest(ctx, cl, sel, pending)
 		}
 		if err := wait.sleep(ctx); err != nil {
 			if canceled(ctx) {
@@ -248,6 +250,34 @@ func whole(pattern *regexp.Regexp) (func(string) bool, error) {
 func topicNotFound(name string) *sqlerr.Error {
 	return sqlerr.New(sqlerr.KafkaTopicNotFound, "topic '%s' does not exist", name).
 		WithHint("Names are case-sensitive. A topic that the Kafka user may not describe looks the same.")
+}
+
+// withNearest adds to a topic's absence the topic that has nearly its name. Where the topics cannot be had the error says what it said: the statement
+// has failed already.
+func (c *Cluster) withNearest(ctx context.Context, cl *client, sel Selection, missing error) error {
+	e, ok := sqlerr.As(missing)
+	if !ok {
+		return missing
+	}
+	req := kmsg.NewPtrMetadataRequest()
+	req.Topics = nil // all of them
+	kresp, err := cl.kgo.Request(ctx, req)
+	if err != nil {
+		return missing
+	}
+	var there []string
+	for _, t := range kresp.(*kmsg.MetadataResponse).Topics {
+		if t.Topic != nil && t.ErrorCode == 0 && !t.IsInternal {
+			there = append(there, *t.Topic)
+		}
+	}
+	slices.Sort(there)
+	for _, name := range slices.Concat(sel.Topics, slices.Collect(maps.Keys(sel.Assign))) {
+		if near := option.Nearest(name, there); near != "" && e.Msg == topicNotFound(name).Msg {
+			return e.WithHint("did you mean '%s'? %s", near, e.Hint)
+		}
+	}
+	return missing
 }
 
 func noLeader(topic string, partition int32, err error) *sqlerr.Error {

@@ -495,7 +495,7 @@ func TestAddressesWithoutARegistryFailSoon(t *testing.T) {
 	}{
 		{"nobody listens", nobody.URL, sqlerr.RegistryUnreachable, 5 * time.Second},
 		{"no such host", "http://no-such-host.invalid:8081", sqlerr.RegistryUnreachable, 10 * time.Second},
-		{"not HTTP", listen(func(c net.Conn) { fmt.Fprint(c, "J\x00\x00\x00\n8.0.36\x00\r\n\r\n") }), sqlerr.RegistryProtocol, time.Second},
+		{"not HTTP", listen(func(c net.Conn) { fmt.Fprint(c, "J\x00\x00\x00\n8.0.36\x00\r\n\r\n") }), sqlerr.RegistryProtocol, 5 * time.Second},
 		{"a listener that hangs up", listen(func(c net.Conn) { _, _ = c.Read(make([]byte, 512)) }), sqlerr.RegistryUnreachable, 5 * time.Second},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -67,12 +67,7 @@ func measureStreaming(ctx context.Context, c *config, r *report) error {
 
 // measureBacklog is P10, a streaming table that reads a backlog, and P13, queries on what it has stored.
 func measureBacklog(ctx context.Context, c *config, r *report) error {
-	dir, err := os.MkdirTemp("", "millrace-bench-broker-")
-	if err != nil {
-		return err
-	}
-	defer func() { _ = os.RemoveAll(dir) }()
-	broker, stopBroker, err := child(ctx, "broker", "-dir", dir)
+	broker, stopBroker, err := c.startBroker(ctx)
 	if err != nil {
 		return err
 	}
@@ -270,28 +265,44 @@ FROM STREAM read_kafka(bootstrapServers => '%s', subscribe => '%s', startingOffs
 	return nil
 }
 
+// startFollowing makes n topics and a server with a streaming table of the same name for each. stop ends all.
+func startFollowing(ctx context.Context, c *config, prefix string, n int) (s *server, p *producer, topics []string, stop func(), err error) {
+	var ends []func()
+	stop = func() {
+		for _, end := range slices.Backward(ends) {
+			end()
+		}
+	}
+	defer func() {
+		if err != nil {
+			stop()
+		}
+	}()
+	broker, stopBroker, err := c.startBroker(ctx)
+	if err != nil {
+		return nil, nil, nil, nil, err
+	}
+	ends = append(ends, stopBroker)
+	topics = names(prefix, n)
+	if p, err = newProducer(ctx, broker, topics...); err != nil {
+		return nil, nil, nil, nil, err
+	}
+	ends = append(ends, p.Close)
+	if s, err = startServer(ctx, c.binary); err != nil {
+		return nil, nil, nil, nil, err
+	}
+	ends = append(ends, s.stop)
+	return s, p, topics, stop, s.createSmall(ctx, broker, topics)
+}
+
 // measureFreshness is P11: 1,000 records a second into 20 tables, each in turn, and clients that ask for some of them every millisecond.
 func measureFreshness(ctx context.Context, c *config, r *report) error {
 	const tables, watchers = 20, 8
-	broker, stopBroker, err := child(ctx, "broker", "-dir", os.TempDir()+fmt.Sprintf("/millrace-bench-fresh-%d", os.Getpid()))
+	s, p, topics, stop, err := startFollowing(ctx, c, "fresh", tables)
 	if err != nil {
 		return err
 	}
-	defer stopBroker()
-	topics := names("fresh", tables)
-	p, err := newProducer(ctx, broker, topics...)
-	if err != nil {
-		return err
-	}
-	defer p.Close()
-	s, err := startServer(ctx, c.binary)
-	if err != nil {
-		return err
-	}
-	defer s.stop()
-	if err := s.createSmall(ctx, broker, topics); err != nil {
-		return err
-	}
+	defer stop()
 	records := min(c.records, 20_000)
 	type sent struct {
 		table string
@@ -380,30 +391,11 @@ func visible(ctx context.Context, db *sql.DB, table string, id int, at time.Time
 // measureManyTables is P12, 200 tables of which each gets 100 rows a second, and P16, the start with them.
 func measureManyTables(ctx context.Context, c *config, r *report) error {
 	const tables, rate, seconds = 200, 100, 20
-	dir, err := os.MkdirTemp("", "millrace-bench-broker-")
+	s, p, topics, stop, err := startFollowing(ctx, c, "many", tables)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = os.RemoveAll(dir) }()
-	broker, stopBroker, err := child(ctx, "broker", "-dir", dir)
-	if err != nil {
-		return err
-	}
-	defer stopBroker()
-	topics := names("many", tables)
-	p, err := newProducer(ctx, broker, topics...)
-	if err != nil {
-		return err
-	}
-	defer p.Close()
-	s, err := startServer(ctx, c.binary)
-	if err != nil {
-		return err
-	}
-	defer s.stop()
-	if err := s.createSmall(ctx, broker, topics); err != nil {
-		return err
-	}
+	defer stop()
 	cpu := s.cpu()
 	start := time.Now()
 	tick := time.NewTicker(time.Second / rate)
@@ -431,7 +423,6 @@ func measureManyTables(ctx context.Context, c *config, r *report) error {
 		}
 	}
 	if c.wants("P12") {
-		var p99 float64
 		const commits = "SELECT commit_ms FROM information_schema.streaming_table_progress WHERE num_input_rows > 0 ORDER BY commit_ms"
 		rows, err := s.db.QueryContext(ctx, commits)
 		if err != nil {
@@ -448,9 +439,10 @@ func measureManyTables(ctx context.Context, c *config, r *report) error {
 		if err := errors.Join(rows.Err(), rows.Close()); err != nil {
 			return err
 		}
-		if len(all) > 0 {
-			p99 = all[min(len(all)*99/100, len(all)-1)] / 1000
+		if len(all) == 0 {
+			return errors.New("no commit is among the tables' progress")
 		}
+		p99 := all[min(len(all)*99/100, len(all)-1)] / 1000
 		m := measurement{ID: "P12", Title: "200 tables, 100 rows a second each: commit, p99", Variant: fmt.Sprintf("%.0f %% of a core", 100*used/took), Against: "itself", MaxWall: 0.150, Records: tables * rate * seconds}
 		u := usage{Wall: p99, CPU: used / took, RSS: s.peak()}
 		m.add(usage{Wall: p99, CPU: 0.5, RSS: u.RSS}, u)

@@ -133,13 +133,9 @@ func (x *session) answer(c *sql.Context, st *statement, values map[string]sqlpar
 			return err
 		}
 	}
-	alone := x.sql.GetTransaction() == nil
 	schema, rows, err := x.execute(c, st, values)
 	if err != nil {
 		return err
-	}
-	if alone && onlyReads(st.ast) {
-		rows = onlyRead{rows, x.sql}
 	}
 	for _, name := range st.unknown {
 		c.Warn(int(sqlerr.UnknownVariable.Errno), "system variable '%s' is unknown: NULL is given for it", name)
@@ -223,18 +219,6 @@ func (x *session) answerRows(c *sql.Context, schema sql.Schema, rows sql.RowIter
 	return r.EndRows()
 }
 
-// onlyRead is the answer of a statement that only reads and is a transaction of its own. When a transaction ends, the engine's session writes
-// every table back that it has seen, as it was then: what others have written meanwhile would be lost. So the session forgets them first.
-type onlyRead struct {
-	sql.RowIter
-	session *engineSession
-}
-
-// Close implements sql.RowIter.
-func (r onlyRead) Close(c *sql.Context) error {
-	return errors.Join(r.session.Rollback(c, r.session.GetTransaction()), r.RowIter.Close(c))
-}
-
 // batchIter is implemented by the iterators of our own plan nodes: batches instead of rows, valid until the next call.
 type batchIter interface {
 	NextBatch(*sql.Context) (*column.Batch, error)
@@ -245,8 +229,6 @@ type batchIter interface {
 func unwrap(rows sql.RowIter) sql.RowIter {
 	for {
 		switch i := rows.(type) {
-		case onlyRead:
-			rows = i.RowIter
 		case *rowexec.ExprCloserIter:
 			rows = i.GetIter()
 		case *plan.TrackedRowIter:

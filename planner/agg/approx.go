@@ -12,6 +12,7 @@ import (
 
 	"millrace/internal/sketch"
 	"millrace/internal/sqlerr"
+	"millrace/planner/expr"
 )
 
 // NewApproxCountDistinct is APPROX_COUNT_DISTINCT(x [, relative error]).
@@ -69,7 +70,7 @@ func (d *approxDistinct) add(ctx *sql.Context, values []any) error {
 		}
 		d.seen.AddBytes(text)
 	default:
-		i, ok := integerOf(v)
+		i, ok := expr.SignedOf(v)
 		if !ok {
 			return fmt.Errorf("values of type %T cannot be counted", v)
 		}
@@ -141,7 +142,7 @@ func (p *percentile) add(ctx *sql.Context, values []any) error {
 			p.seen.Add(sketch.FloatKey(f))
 			return nil
 		}
-		i, ok := integerOf(v)
+		i, ok := expr.SignedOf(v)
 		if !ok {
 			return notExact(v)
 		}

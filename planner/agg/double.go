@@ -7,6 +7,8 @@ import (
 	"github.com/cockroachdb/apd/v3"
 	"github.com/dolthub/go-mysql-server/sql"
 	"github.com/dolthub/go-mysql-server/sql/types"
+
+	"millrace/planner/expr"
 )
 
 // doubleSum is SUM and AVG over doubles, and over text, which is read as a double as far as it goes, with a warning where that is not all of it.
@@ -61,7 +63,7 @@ func doubleOf(ctx *sql.Context, v any) (float64, error) {
 	case []byte:
 		return doubleOfText(ctx, string(v))
 	}
-	if i, ok := integerOf(v); ok {
+	if i, ok := expr.SignedOf(v); ok {
 		return float64(i), nil
 	}
 	return 0, fmt.Errorf("a value of type %T where a number was promised", v)

@@ -8,6 +8,8 @@ import (
 	"github.com/cockroachdb/apd/v3"
 	"github.com/dolthub/go-mysql-server/sql"
 	"github.com/dolthub/go-mysql-server/sql/types"
+
+	"millrace/planner/expr"
 )
 
 // averageDigits is how many fractional digits AVG adds, MySQL's div_precision_increment.
@@ -112,7 +114,7 @@ func (t *total) count(v any, times int64) error {
 			return err
 		}
 	default:
-		i, ok := integerOf(v)
+		i, ok := expr.SignedOf(v)
 		if !ok {
 			return notExact(v)
 		}
@@ -185,35 +187,6 @@ func decimalOf(text string) (*apd.Decimal, error) {
 		return nil, fmt.Errorf("%q is not a number: %w", text, err)
 	}
 	return d, nil
-}
-
-// integerOf is the value of a signed integer, a small unsigned one or a boolean.
-func integerOf(v any) (int64, bool) {
-	switch v := v.(type) {
-	case bool:
-		if v {
-			return 1, true
-		}
-		return 0, true
-	case int8:
-		return int64(v), true
-	case int16:
-		return int64(v), true
-	case int32:
-		return int64(v), true
-	case int64:
-		return v, true
-	case int:
-		return int64(v), true
-	case uint8:
-		return int64(v), true
-	case uint16:
-		return int64(v), true
-	case uint32:
-		return int64(v), true
-	default:
-		return 0, false
-	}
 }
 
 func notExact(v any) error {

@@ -6,6 +6,8 @@ import (
 
 	"github.com/cockroachdb/apd/v3"
 	"github.com/dolthub/go-mysql-server/sql"
+
+	"millrace/planner/expr"
 )
 
 // spread says which of the variances and deviations is asked for.
@@ -53,7 +55,7 @@ func (m *exactMoments) count(v any, times int64) error {
 			return err
 		}
 	default:
-		i, ok := integerOf(v)
+		i, ok := expr.SignedOf(v)
 		if !ok {
 			return notExact(v)
 		}

@@ -165,7 +165,7 @@ func (l *list) element(ctx *sql.Context, v any) ([]byte, error) {
 		text, err := types.MarshallJson(ctx, v)
 		return append(l.text, text...), err
 	}
-	i, ok := integerOf(v)
+	i, ok := expr.SignedOf(v)
 	switch {
 	case !ok:
 		return l.text, fmt.Errorf("values of type %T cannot be collected", v)

@@ -242,7 +242,7 @@ func wholeOf(v any) (whole, error) {
 	case uint:
 		return whole{size: uint64(v)}, nil
 	}
-	if i, ok := signedOf(v); ok {
+	if i, ok := SignedOf(v); ok {
 		if i < 0 {
 			return whole{true, -uint64(i)}, nil
 		}
@@ -251,7 +251,8 @@ func wholeOf(v any) (whole, error) {
 	return whole{}, fmt.Errorf("a value of type %T where an integer was promised", v)
 }
 
-func signedOf(v any) (int64, bool) {
+// SignedOf is the value of a signed integer, a small unsigned one or a boolean.
+func SignedOf(v any) (int64, bool) {
 	switch v := v.(type) {
 	case bool:
 		return int64(truth(v)), true
@@ -342,7 +343,7 @@ func doubleOf(v any) (float64, error) {
 		f, _ := v.Float64() // the nearest one
 		return f, nil
 	}
-	if i, ok := signedOf(v); ok {
+	if i, ok := SignedOf(v); ok {
 		return float64(i), nil
 	}
 	d, err := exactOf(v)
@@ -417,7 +418,7 @@ func exactOf(v any) (*apd.Decimal, error) {
 		}
 		return d, nil
 	}
-	if i, ok := signedOf(v); ok {
+	if i, ok := SignedOf(v); ok {
 		return apd.New(i, 0), nil
 	}
 	return nil, fmt.Errorf("a value of type %T where a number was promised", v)

@@ -5,12 +5,10 @@ import (
 	"database/sql"
 	"fmt"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
-	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"millrace/internal/scan"
 	"millrace/internal/testkit"
@@ -33,23 +31,9 @@ func eventually(t *testing.T, db *sql.DB, query string, wanted func(string) bool
 	return ""
 }
 
-// held makes a broker answer fetches only when release is called.
-func held(t *testing.T, b *testkit.Broker) (release func()) {
-	t.Helper()
-	hold := make(chan struct{})
-	release = sync.OnceFunc(func() { close(hold) })
-	t.Cleanup(release)
-	b.ControlKey(int16(kmsg.Fetch), func(kmsg.Request) (kmsg.Response, error, bool) {
-		b.KeepControl()
-		b.SleepControl(func() { <-hold })
-		return nil, nil, false
-	})
-	return release
-}
-
 func TestScansAndProcessesShowTheirProgress(t *testing.T) {
 	b, call := orders(t, 1000)
-	release := held(t, b)
+	_, release := b.HoldFetches(t)
 	r := start(t)
 	root := r.root(t)
 	do(t, root, "CREATE USER reader IDENTIFIED BY 'pw'")
@@ -131,7 +115,7 @@ func TestScansSayHowTheyEnded(t *testing.T) {
 	<-left
 	eventually(t, root, percents, func(got string) bool { return got == "state|percent\ncancelled|NULL" })
 
-	held(t, b)
+	b.HoldFetches(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() {

@@ -9,7 +9,6 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
-	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"millrace/internal/kafka"
 	"millrace/internal/scan"
@@ -64,13 +63,7 @@ func TestReadEndsAfterItsTime(t *testing.T) {
 			b := testkit.StartBroker(t, kfake.SeedTopics(2, "t"))
 			spread(t, b, 2, records)
 			// The broker answers no fetch: nothing but its time can end the read.
-			release := make(chan struct{})
-			t.Cleanup(func() { close(release) })
-			b.ControlKey(int16(kmsg.Fetch), func(kmsg.Request) (kmsg.Response, error, bool) {
-				b.KeepControl()
-				b.SleepControl(func() { <-release })
-				return nil, nil, false
-			})
+			b.HoldFetches(t)
 			spec := all(kafka.ReadCommitted, "t")
 			spec.MaxTime = 50 * time.Millisecond
 			src := plan(t, cluster(t, b), spec, scan.Value)

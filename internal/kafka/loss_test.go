@@ -315,15 +315,7 @@ func TestCancelReachesAWaitingFetch(t *testing.T) {
 	b := testkit.StartBroker(t, kfake.SeedTopics(2, "t"))
 	numbered(t, b, "t", 100, 10)
 	src := plan(t, cluster(t, b), all(kafka.ReadCommitted, "t"), scan.Offset)
-	asked, release := make(chan struct{}), make(chan struct{})
-	var once sync.Once
-	b.ControlKey(int16(kmsg.Fetch), func(kmsg.Request) (kmsg.Response, error, bool) {
-		b.KeepControl()
-		once.Do(func() { close(asked) })
-		b.SleepControl(func() { <-release })
-		return nil, nil, false
-	})
-	defer close(release)
+	asked, _ := b.HoldFetches(t)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cause := errors.New("killed")
 	done := make(chan error)

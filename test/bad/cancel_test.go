@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/go-sql-driver/mysql"
-	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"millrace/internal/testkit"
 	"millrace/test/script"
@@ -33,24 +32,13 @@ func scanning(t *testing.T, s *script.Server, statement string, params map[strin
 	return took, <-done
 }
 
-// held makes every fetch of b wait until the test ends, as a broker does that is stuck.
-func held(t *testing.T, b *testkit.Broker) {
-	release := make(chan struct{})
-	t.Cleanup(func() { close(release) })
-	b.ControlKey(int16(kmsg.Fetch), func(kmsg.Request) (kmsg.Response, error, bool) {
-		b.KeepControl()
-		b.SleepControl(func() { <-release })
-		return nil, nil, false
-	})
-}
-
 func TestEndOfAStatementReachesItsScan(t *testing.T) {
 	b := filled(t, 4, 5000, 20)
 	// What the statement is busy with: computing, over more rows than it can read in a minute; or waiting for a broker.
 	heavy := fmt.Sprintf("SELECT count(*) FROM %s a, %[1]s b, %[1]s c WHERE length(concat(a.key, b.key, c.key)) = 0", call(b, "t"))
 	stuck := testkit.StartBroker(t)
 	fill(t, stuck, "t", 4, 10, 10)
-	held(t, stuck)
+	stuck.HoldFetches(t)
 	waiting := "SELECT * FROM " + call(stuck, "t")
 	counting := "SELECT partition, count(*) FROM " + call(stuck, "t") + " WHERE value:id::int > 5 GROUP BY partition"
 	s := script.StartServer(t)
@@ -93,7 +81,7 @@ func TestEndOfAStatementReachesItsScan(t *testing.T) {
 
 func TestMaxExecutionTimeReachesTheScan(t *testing.T) {
 	b := filled(t, 4, 10, 10)
-	held(t, b)
+	b.HoldFetches(t)
 	s := script.StartServer(t)
 	const limit = 300
 	took, err := scanning(t, s, "SELECT * FROM "+call(b, "t"), map[string]string{"max_execution_time": fmt.Sprint(limit)}, func(int64, context.CancelFunc) {})

@@ -1,20 +1,18 @@
 // Package catalog keeps what must survive a restart: databases, views, definitions of tables, users and grants, connections and
 // credentials.
 //
-// It is one small file, DATA_DIR/catalog.json, read once at start and replaced as a whole with every change (see file.go for the
-// format and how it is replaced). A change is visible only after it is on disk, so what a client was told has happened is there
-// after a crash. A lock on the directory keeps a second process out: two of them would overwrite each other's changes.
+// It is one small Document, read at start and replaced as a whole with every change: the file DATA_DIR/catalog.json, or a row in PostgreSQL (package pgcatalog). A change
+// is visible only after it is stored, so what a client was told has happened is there after a crash. A lock on the directory keeps a second process from the file; a
+// document that several processes share is changed by compare-and-set, and each of them looks often whether it has changed.
 //
 // The catalog runs nothing and knows no SQL. Views are kept as the text that the user wrote; users and grants are a blob that the
 // engine makes and reads.
 package catalog
 
 import (
+	"context"
 	"errors"
-	"fmt"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -66,32 +64,94 @@ func (s State) clone() State {
 
 // Catalog is an open catalog. Its methods may be called from any goroutine.
 type Catalog struct {
-	path string
-	lock *dirLock
+	doc  Document
+	lock *DirLock // nil when it is somebody else's
 
-	mu     sync.Mutex
-	state  State
-	closed bool
+	// changing is held while the document is read or replaced. mu is never held meanwhile: who only looks does not wait for a disk or a network.
+	changing sync.Mutex
+	foreign  chan struct{}
+
+	mu      sync.Mutex
+	state   State
+	version int64
+	closed  bool
 }
 
 // Open takes the lock of dir, which is made if it is missing, and reads the catalog in it. A missing file is an empty catalog.
 func Open(dir string) (*Catalog, error) {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("data directory: %w", err)
-	}
-	lock, err := lockDir(filepath.Join(dir, "lock"))
+	lock, err := LockDir(dir)
 	if err != nil {
-		return nil, fmt.Errorf("data directory %s is in use by another process: %w (when that is a server, connect to it with a MySQL client)", dir, err)
+		return nil, err
 	}
-	c := &Catalog{path: filepath.Join(dir, "catalog.json"), lock: lock}
-	if c.state, err = readFile(c.path); err != nil {
-		return nil, errors.Join(err, lock.unlock())
+	doc, err := OpenFile(dir)
+	if err != nil {
+		return nil, errors.Join(err, lock.Close())
 	}
+	c, err := New(context.Background(), doc)
+	if err != nil {
+		return nil, errors.Join(err, lock.Close())
+	}
+	c.lock = lock
 	return c, nil
 }
 
 // OpenMemory gives a catalog that keeps its state until the process ends, for tools that persist nothing.
-func OpenMemory() *Catalog { return &Catalog{state: State{Databases: map[string]Database{}}} }
+func OpenMemory() *Catalog {
+	return &Catalog{doc: new(memory), foreign: make(chan struct{}, 1), state: State{Databases: map[string]Database{}}}
+}
+
+// New reads a catalog from a document, which it then owns: Close closes it, and so does an error.
+func New(ctx context.Context, doc Document) (*Catalog, error) {
+	c := &Catalog{doc: doc, foreign: make(chan struct{}, 1), version: -1}
+	if _, err := c.read(ctx); err != nil {
+		return nil, errors.Join(err, doc.Close())
+	}
+	return c, nil
+}
+
+// read takes over what the document holds if it has changed. The caller holds changing, or is the only one.
+func (c *Catalog) read(ctx context.Context) (changed bool, err error) {
+	content, version, err := c.doc.Read(ctx, c.version)
+	if err != nil || version == c.version {
+		return false, err
+	}
+	state, err := decode(c.doc.Where(), content)
+	if err != nil {
+		return false, err
+	}
+	c.mu.Lock()
+	c.state, c.version = state, version
+	c.mu.Unlock()
+	return true, nil
+}
+
+// Refresh takes over what other processes have changed, and reports whether there was something.
+func (c *Catalog) Refresh(ctx context.Context) (changed bool, err error) {
+	c.changing.Lock()
+	defer c.changing.Unlock()
+	if c.isClosed() {
+		return false, errClosed
+	}
+	return c.read(ctx)
+}
+
+// Foreign gets a token when Update has met changes of other processes, which are in State from then on. What was made of the state before is to be looked at again.
+func (c *Catalog) Foreign() <-chan struct{} { return c.foreign }
+
+// Version tells states apart.
+func (c *Catalog) Version() int64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.version
+}
+
+var errClosed = errors.New("catalog is closed")
+
+func (c *Catalog) isClosed() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.closed
+}
 
 // State returns a copy of the content.
 func (c *Catalog) State() State {
@@ -108,37 +168,57 @@ func (c *Catalog) View(database, name string) (View, bool) {
 	return v, ok
 }
 
-// Update lets change edit a copy of the content and makes that the content once it is on disk. When change or writing fails, nothing
-// has changed. Updates run one after the other.
+// Update lets change edit a copy of the content and makes that the content once it is stored. When change or storing fails, nothing has changed. Updates run
+// one after the other. When another process comes first, change is called again with what that has made: it must not remember the call before.
 func (c *Catalog) Update(change func(*State) error) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.closed {
-		return errors.New("catalog is closed")
-	}
-	next := c.state.clone()
-	if err := change(&next); err != nil {
-		return err
-	}
-	if c.path != "" {
-		if err := replaceFile(c.path, next); err != nil {
-			return fmt.Errorf("catalog: %w", err)
+	c.changing.Lock()
+	defer c.changing.Unlock()
+	ctx := context.Background() // a statement that is interrupted must not leave open what it has changed; documents bound the time themselves
+	for {
+		if c.isClosed() {
+			return errClosed
+		}
+		next := c.State()
+		if err := change(&next); err != nil {
+			return err
+		}
+		content, err := encode(next)
+		if err != nil {
+			return err
+		}
+		switch err := c.doc.Replace(ctx, c.version, content); {
+		case err == nil:
+			c.mu.Lock()
+			c.state = next
+			c.version++
+			c.mu.Unlock()
+			return nil
+		case !errors.Is(err, ErrChanged):
+			return err
+		}
+		if _, err := c.read(ctx); err != nil {
+			return err
+		}
+		select {
+		case c.foreign <- struct{}{}:
+		default:
 		}
 	}
-	c.state = next
-	return nil
 }
 
-// Close gives the lock back. Calls after the first do nothing.
+// Close gives back the document and the lock. Calls after the first do nothing.
 func (c *Catalog) Close() error {
+	c.changing.Lock()
+	defer c.changing.Unlock()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {
 		return nil
 	}
 	c.closed = true
-	if c.lock == nil {
-		return nil
+	err := c.doc.Close()
+	if c.lock != nil {
+		err = errors.Join(err, c.lock.Close())
 	}
-	return c.lock.unlock()
+	return err
 }

@@ -1,10 +1,7 @@
 package catalog
 
 import (
-	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -12,86 +9,60 @@ import (
 	"path/filepath"
 )
 
-// formatVersion is raised when an older program could not read, or would lose, what a newer one writes.
-const formatVersion = 1
-
-// envelope is the file: {"format": 1, "sha256": "…", "catalog": {…}}. The sum covers the bytes of catalog without insignificant space, so
-// that a file damaged on disk is told from one written by a version that knows more.
-type envelope struct {
-	Format  int             `json:"format"`
-	SHA256  string          `json:"sha256"`
-	Catalog json.RawMessage `json:"catalog"`
+// file is a document in a file of the data directory. The directory's lock keeps others away, so the version need not be in the file: it counts from the
+// opening on.
+type file struct {
+	path    string
+	version int64
 }
 
-func sum(payload []byte) string {
-	s := sha256.Sum256(payload)
-	return hex.EncodeToString(s[:])
-}
-
-// encode renders a state as a file.
-func encode(s State) ([]byte, error) {
-	payload, err := json.Marshal(s)
-	if err != nil {
+// OpenFile gives the document in the file catalog.json of dir, which exists and is locked.
+func OpenFile(dir string) (Document, error) {
+	f := &file{path: filepath.Join(dir, "catalog.json")}
+	switch _, err := os.Stat(f.path); {
+	case err == nil:
+		f.version = 1
+	case !errors.Is(err, fs.ErrNotExist):
 		return nil, err
 	}
-	return json.MarshalIndent(envelope{Format: formatVersion, SHA256: sum(payload), Catalog: payload}, "", " ")
+	return f, nil
 }
 
-// decode reads a file. The error says which of three things is wrong: a newer format, damage, or content of no known shape.
-func decode(path string, data []byte) (State, error) {
-	var e envelope
-	if err := json.Unmarshal(data, &e); err != nil {
-		return State{}, fmt.Errorf("%s is damaged (%d bytes, %w): restore it from a backup, or move it away to start with an empty catalog", path, len(data), err)
+// Read implements Document.
+func (f *file) Read(_ context.Context, known int64) ([]byte, int64, error) {
+	if f.version == 0 || f.version == known {
+		return nil, f.version, nil
 	}
-	if e.Format > formatVersion {
-		return State{}, fmt.Errorf("%s was written by a newer millrace (format %d, this program reads up to %d): use that version or a newer one", path, e.Format, formatVersion)
-	}
-	if e.Format < 1 {
-		return State{}, fmt.Errorf("%s is not a catalog of millrace: it has no format number", path)
-	}
-	var payload bytes.Buffer
-	if err := json.Compact(&payload, e.Catalog); err != nil {
-		return State{}, fmt.Errorf("%s is damaged: %w", path, err)
-	}
-	if got := sum(payload.Bytes()); got != e.SHA256 {
-		return State{}, fmt.Errorf("%s is damaged: its checksum is %.12s…, the content's is %.12s…; restore it from a backup", path, e.SHA256, got)
-	}
-	var s State
-	dec := json.NewDecoder(&payload)
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(&s); err != nil {
-		return State{}, fmt.Errorf("%s has content that this version does not know: %w", path, err)
-	}
-	if s.Databases == nil {
-		s.Databases = map[string]Database{}
-	}
-	return s, nil
+	content, err := os.ReadFile(f.path)
+	return content, f.version, err
 }
 
-func readFile(path string) (State, error) {
-	data, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return State{Databases: map[string]Database{}}, nil
+// Replace implements Document. A crash at any point leaves the old file or the new one, whole: the new content is written beside it and forced to disk
+// before the rename, and the rename is forced to disk before the change is reported as done.
+func (f *file) Replace(_ context.Context, from int64, content []byte) error {
+	if from != f.version {
+		return ErrChanged
 	}
-	if err != nil {
-		return State{}, err
+	if err := replaceFile(f.path, content); err != nil {
+		return fmt.Errorf("catalog: %w", err)
 	}
-	return decode(path, data)
+	f.version++
+	return nil
 }
 
-// replaceFile puts s in the place of the file at path. A crash at any point leaves the old file or the new one, whole: the new content is
-// written beside it and forced to disk before the rename, and the rename is forced to disk before the change is reported as done.
-func replaceFile(path string, s State) error {
-	data, err := encode(s)
-	if err != nil {
-		return err
-	}
+// Where implements Document.
+func (f *file) Where() string { return f.path }
+
+// Close implements Document.
+func (f *file) Close() error { return nil }
+
+func replaceFile(path string, content []byte) error {
 	temp := path + ".new"
 	f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(data)
+	_, err = f.Write(content)
 	if err == nil {
 		err = f.Sync()
 	}

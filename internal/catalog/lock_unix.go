@@ -8,10 +8,10 @@ import (
 	"syscall"
 )
 
-// dirLock is an advisory lock on a file; the system drops it when the process ends, however it ends.
-type dirLock struct{ f *os.File }
+// DirLock is the lock of a data directory: an advisory lock on a file; the system drops it when the process ends, however it ends.
+type DirLock struct{ f *os.File }
 
-func lockDir(path string) (*dirLock, error) {
+func lockDir(path string) (*DirLock, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, err
@@ -19,10 +19,11 @@ func lockDir(path string) (*dirLock, error) {
 	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
-	return &dirLock{f}, nil
+	return &DirLock{f}, nil
 }
 
-func (l *dirLock) unlock() error { return l.f.Close() }
+// Close gives the lock back.
+func (l *DirLock) Close() error { return l.f.Close() }
 
 // syncDir forces a rename in dir to disk.
 func syncDir(dir string) error {

@@ -2,10 +2,10 @@ package catalog
 
 import "syscall"
 
-// dirLock is a file opened without sharing; the system closes it when the process ends, however it ends.
-type dirLock struct{ h syscall.Handle }
+// DirLock is the lock of a data directory: a file opened without sharing; the system closes it when the process ends, however it ends.
+type DirLock struct{ h syscall.Handle }
 
-func lockDir(path string) (*dirLock, error) {
+func lockDir(path string) (*DirLock, error) {
 	name, err := syscall.UTF16PtrFromString(path)
 	if err != nil {
 		return nil, err
@@ -14,10 +14,11 @@ func lockDir(path string) (*dirLock, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &dirLock{h}, nil
+	return &DirLock{h}, nil
 }
 
-func (l *dirLock) unlock() error { return syscall.CloseHandle(l.h) }
+// Close gives the lock back.
+func (l *DirLock) Close() error { return syscall.CloseHandle(l.h) }
 
 // syncDir does nothing: Windows cannot open a directory for writing, and its rename is journalled with the file.
 func syncDir(string) error { return nil }

@@ -16,8 +16,12 @@ import (
 const ExplainJSON = "debug"
 
 // explainer is asked before the engine builds the iterator of an operator. It answers EXPLAIN ANALYZE and EXPLAIN FORMAT=JSON itself,
-// measures the operators of a plan that is analysed, and cleans up after a CREATE TABLE … AS SELECT that fails.
-type explainer struct{ engine *rowexec.BaseBuilder }
+// measures the operators of a plan that is analysed, counts the rows that operators of the engine keep, and cleans up after a CREATE TABLE … AS SELECT
+// that fails.
+type explainer struct {
+	engine  *rowexec.BaseBuilder
+	options *Options
+}
 
 var _ sql.NodeExecBuilder = explainer{}
 
@@ -28,6 +32,19 @@ func (x explainer) Build(ctx *sql.Context, n sql.Node, row sql.Row) (sql.RowIter
 	}
 	if c, ok := n.(*plan.TableCopier); ok {
 		return x.createSelect(ctx, c, row)
+	}
+	if s := statementMemoryOf(ctx); s != nil {
+		if k := s.claim(n); k != nil {
+			iter, err := x.engine.Build(ctx, n, row)
+			if err != nil {
+				return nil, err
+			}
+			return k.begin(iter), nil
+		}
+		inputs, what, most := keepsRows(ctx, n)
+		for _, input := range inputs {
+			s.expect(ctx, x.options, input, what, most)
+		}
 	}
 	m := measuredOf(ctx)
 	if m == nil {

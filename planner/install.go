@@ -70,7 +70,7 @@ func InstallWith(a *analyzer.Analyzer, o Options) {
 		{Id: pushdownRule, Apply: o.apply},
 	}}
 	a.Batches = slices.Concat([]*analyzer.Batch{before}, a.Batches, []*analyzer.Batch{after})
-	a.ExecBuilder.PriorityBuilder = explainer{a.ExecBuilder}
+	a.ExecBuilder.PriorityBuilder = explainer{a.ExecBuilder, &o}
 }
 
 // analyzeWhole has the engine apply all rules to every statement. A SELECT of one table without more than a WHERE goes through a short list of its own

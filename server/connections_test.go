@@ -5,8 +5,6 @@ import (
 	"database/sql"
 	"encoding/hex"
 	"fmt"
-	"io"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -302,23 +300,12 @@ func TestNothingShowsWhatAConnectionHolds(t *testing.T) {
 	} {
 		show(statement)
 	}
-	res, err := http.Get("http://" + r.http + "/metrics")
-	if err != nil {
-		t.Fatal(err)
-	}
-	body, err := io.ReadAll(res.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := res.Body.Close(); err != nil {
-		t.Fatal(err)
-	}
-	http.DefaultClient.CloseIdleConnections()
+	body := metricsText(t, r)
 	file, err := os.ReadFile(filepath.Join(dir, "catalog.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for where, text := range map[string]string{"results and errors": out.String(), "log": r.log.String(), "metrics": string(body), "catalog": string(file)} {
+	for where, text := range map[string]string{"results and errors": out.String(), "log": r.log.String(), "metrics": body, "catalog": string(file)} {
 		if i := strings.Index(text, brokerPassword); i >= 0 {
 			t.Errorf("the canary is in %s: …%s…", where, text[max(0, i-300):min(len(text), i+100)])
 		}

@@ -120,6 +120,7 @@ var untyped = []struct {
 	{"bind variable not provided", sqlerr.BadParameters, "EXECUTE gives fewer values than the statement has placeholders", "name a variable for each: EXECUTE s USING @a, @b"},
 	{"invalid data type for JSON data", sqlerr.ArgumentValue, "", "bytes are no JSON text: use value::string, or a path such as value::string:field"},
 	{"Incorrect datetime value", sqlerr.BadValue, "", "write a time as '2026-11-30 12:00:00' or '2026-11-30'"},
+	{"no memory available", sqlerr.ScanMemory, "groups, distinct values or results of subqueries need more memory than the server has left", "filter more, or raise --memory-limit: above joins these do not go to disk"},
 	{"strconv.ParseFloat", sqlerr.OutOfRange, "a number is out of the range of DOUBLE", ""},
 }
 

@@ -1,13 +1,16 @@
 package server
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
@@ -28,6 +31,21 @@ func wideTopic(t *testing.T) (call string) {
 		testkit.Produce(t, cl, records...)
 	}
 	return "read_kafka(bootstrapServers => '" + b.Addrs[0] + "', subscribe => 'wide')"
+}
+
+// metricsText is what /metrics shows.
+func metricsText(t *testing.T, r *running) string {
+	t.Helper()
+	res, err := http.Get("http://" + r.http + "/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(res.Body)
+	if err := errors.Join(err, res.Body.Close()); err != nil {
+		t.Fatal(err)
+	}
+	http.DefaultClient.CloseIdleConnections()
+	return string(text)
 }
 
 // TestStatementsThatOutgrowTheirMemoryGoOnOnDisk: of 32 MB of groups or sorted rows a quarter of the limit fits.
@@ -74,17 +92,9 @@ func TestStatementsThatOutgrowTheirMemoryGoOnOnDisk(t *testing.T) {
 	if err != nil || !strings.Contains(got, "bytes to temporary files") {
 		t.Errorf("EXPLAIN ANALYZE: %v\n%s", err, got)
 	}
-	response, err := http.Get("http://" + r.http + "/metrics")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer response.Body.Close()
-	text, err := io.ReadAll(response.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := metricsText(t, r)
 	for _, metric := range []string{"millrace_memory_bytes 0\n", "millrace_memory_limit_bytes 3.3554432e+07\n", "millrace_temp_bytes 0\n", "millrace_spilled_bytes_total ", "millrace_scan_memory_peak_bytes_count "} {
-		if !strings.Contains(string(text), metric) {
+		if !strings.Contains(text, metric) {
 			t.Errorf("/metrics lacks %s", metric)
 		}
 	}
@@ -100,4 +110,32 @@ func TestWhatHasNoRoomOnDiskIsAnError(t *testing.T) {
 		wantError(t, err, 31041, "HY000", "the 1000000 bytes of '--temp-limit'")
 	}
 	want(t, db, "SELECT count(*) FROM "+call, "count(*)\n640")
+}
+
+// TestRowsThatTheEngineKeepsCountAgainstTheStatement: 32 MB of rows in a join, a window or a sort above them were nobody's, and a few such statements
+// ended the process.
+func TestRowsThatTheEngineKeepsCountAgainstTheStatement(t *testing.T) {
+	call := wideTopic(t)
+	r := start(t, func(c *Config) { c.MemoryLimit = "64MiB" })
+	db := r.root(t)
+	for what, query := range map[string]string{
+		"the rows of the inner side of a join": "SELECT count(*) FROM " + call + " a JOIN " + call + " b ON a.value = b.value",
+		"the rows of window functions":         "SELECT max(n) FROM (SELECT length(value) + row_number() OVER (ORDER BY value) AS n FROM " + call + ") d",
+		"the rows of ORDER BY":                 "SELECT value FROM " + call + " UNION ALL SELECT value FROM " + call + " ORDER BY 1",
+		"the first rows of ORDER BY":           "SELECT value FROM " + call + " UNION ALL SELECT value FROM " + call + " ORDER BY 1 LIMIT 1000",
+	} {
+		_, err := rows(db, query)
+		wantError(t, err, 31040, "HY000", what+" need more than the statement's 16777216 bytes of memory")
+	}
+	// Small ones are as before, again and again.
+	for range 3 {
+		want(t, db, "SELECT count(*) AS n FROM "+call+" a JOIN (SELECT value AS v FROM "+call+" WHERE offset < 5) b ON a.value = b.v", "n\n10")
+		want(t, db, "SELECT count(*) AS n FROM (SELECT row_number() OVER (ORDER BY offset) AS n FROM "+call+") d", "n\n640")
+	}
+	// The metric is read again: the end of a statement is noticed by a goroutine.
+	for deadline := time.Now().Add(10 * time.Second); !strings.Contains(metricsText(t, r), "\nmillrace_memory_bytes 0\n"); runtime.Gosched() {
+		if time.Now().After(deadline) {
+			t.Fatal("memory is held after the statements")
+		}
+	}
 }

@@ -84,6 +84,7 @@ func New(cfg Config) (_ *Server, err error) {
 	if s.engine, err = newEngine(s.catalog, s.rows, add, scans, cfg.Log, s.metrics); err != nil {
 		return nil, err
 	}
+	s.engine.MemoryManager = newMemoryManager(cfg.memory)
 	s.engine.connections = &connections{
 		catalog: s.catalog, key: cfg.key, users: s.engine.users, filesDir: cfg.FilesDir, secrets: &secrets{users: s.engine.users, dir: cfg.SecretsDir},
 	}

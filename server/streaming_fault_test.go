@@ -2,8 +2,6 @@ package server
 
 import (
 	"fmt"
-	"io"
-	"net/http"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -114,16 +112,7 @@ func TestATableThatDoesNotReadShowsNoLag(t *testing.T) {
 	comes(t, r, "SELECT state, lag, last_refresh IS NULL FROM information_schema.streaming_tables", "running|0|0")
 	lagShown := func() bool {
 		t.Helper()
-		res, err := http.Get("http://" + r.http + "/metrics")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer res.Body.Close()
-		text, err := io.ReadAll(res.Body)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return strings.Contains(string(text), "\nmillrace_streaming_table_lag_offsets{")
+		return strings.Contains(metricsText(t, r), "\nmillrace_streaming_table_lag_offsets{")
 	}
 	if !lagShown() {
 		t.Error("the metrics of a table that runs lack its lag")

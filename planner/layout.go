@@ -24,6 +24,32 @@ type Layout struct {
 type Records struct {
 	From scan.Field
 	How  *ops.Decoding
+	// Headed says that a header of a record may name its schema, which decoding then depends on.
+	Headed bool
+}
+
+// Bytes is what is decoded, of the expressions of fields of Kafka's records.
+func (r Records) Bytes(column func(scan.Field) ops.Expr) ops.Expr {
+	x := column(r.From)
+	if !r.Headed {
+		return x
+	}
+	return ops.WithSchemaID(x, column(r.schemaID()))
+}
+
+// Fields are the fields of Kafka's records that decoding takes.
+func (r Records) Fields() []scan.Field {
+	if !r.Headed {
+		return []scan.Field{r.From}
+	}
+	return []scan.Field{r.From, r.schemaID()}
+}
+
+func (r Records) schemaID() scan.Field {
+	if r.From == scan.Key {
+		return scan.KeySchemaID
+	}
+	return scan.ValueSchemaID
 }
 
 // ColumnKind says what a Column is.
@@ -64,14 +90,14 @@ func (l *Layout) kernel(i int, typ sql.Type) kernel {
 		from := l.Records[c.Records]
 		f := from.How.Fields()[c.Number]
 		return kernel{typ: typ, kind: f.Type, nullable: true, build: func(in *inputs) (ops.Expr, error) {
-			return ops.Decoded(in.column(from.From), from.How, c.Number)
+			return ops.Decoded(from.Bytes(in.column), from.How, c.Number)
 		}}
 	case Fault:
 		return kernel{typ: typ, kind: column.Type{Kind: column.Text}, nullable: true, build: func(in *inputs) (ops.Expr, error) {
 			faults := make([]ops.Expr, len(l.Records))
 			for i, r := range l.Records {
 				var err error
-				if faults[i], err = ops.DecodeError(in.column(r.From), r.How); err != nil {
+				if faults[i], err = ops.DecodeError(r.Bytes(in.column), r.How); err != nil {
 					return nil, err
 				}
 			}
@@ -98,7 +124,7 @@ func (l *Layout) conditions() (kernels []kernel, texts []string) {
 			continue
 		}
 		kernels = append(kernels, kernel{typ: types.Boolean, kind: column.Type{Kind: column.Bool}, fails: r.How.Mode() == decode.FailFast, build: func(in *inputs) (ops.Expr, error) {
-			return ops.WellFormed(in.column(r.From), r.How)
+			return ops.WellFormed(r.Bytes(in.column), r.How)
 		}})
 		texts = append(texts, r.From.String()+" is well formed ("+r.How.Mode().String()+")")
 	}

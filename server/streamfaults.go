@@ -45,7 +45,11 @@ var faultFields = []scan.Field{scan.Topic, scan.Partition, scan.Offset, scan.Tim
 // compile makes the pipeline for batches that have the fields of a query and those of bad records, and gives them.
 func (f *faults) compile(asked []scan.Field) ([]scan.Field, error) {
 	fields := slices.Clone(asked)
-	for _, x := range faultFields {
+	wanted := slices.Clone(faultFields)
+	for _, r := range f.records {
+		wanted = append(wanted, r.Fields()...)
+	}
+	for _, x := range wanted {
 		if !slices.Contains(fields, x) {
 			fields = append(fields, x)
 		}
@@ -61,7 +65,7 @@ func (f *faults) compile(asked []scan.Field) ([]scan.Field, error) {
 	wrong := make([]ops.Expr, len(f.records))
 	for i, r := range f.records {
 		var err error
-		if wrong[i], err = ops.DecodeError(read(r.From), r.How); err != nil {
+		if wrong[i], err = ops.DecodeError(r.Bytes(read), r.How); err != nil {
 			return nil, err
 		}
 	}

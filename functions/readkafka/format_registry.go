@@ -146,7 +146,7 @@ type writers struct {
 }
 
 // find gives the schema with an id, of the type that is wanted. That there is none is bad data.
-func (w *writers) find(ctx context.Context, id uint32, want registry.Type) (*registry.Schema, error) {
+func (w *writers) find(ctx context.Context, id framed.ID, want registry.Type) (*registry.Schema, error) {
 	s, err := w.registries.id(ctx, &w.args, id)
 	var unknown *registry.UnknownID
 	switch {
@@ -155,18 +155,18 @@ func (w *writers) find(ctx context.Context, id uint32, want registry.Type) (*reg
 	case err != nil:
 		return nil, err
 	case s.Type != want:
-		return nil, &decode.Error{Reason: decode.UnknownSchemaID, Offset: 1, Detail: fmt.Sprintf("schema %d is of type %s, not %s", id, s.Type, want)}
+		return nil, &decode.Error{Reason: decode.UnknownSchemaID, Offset: 1, Detail: fmt.Sprintf("schema %s is of type %s, not %s", id, s.Type, want)}
 	}
 	return s, nil
 }
 
 // unusable is the error of a record whose schema cannot be used.
-func (w *writers) unusable(id uint32, err error) error {
+func (w *writers) unusable(id framed.ID, err error) error {
 	var data *decode.Error
 	if errors.As(err, &data) {
 		return data
 	}
-	return &decode.Error{Reason: decode.UnknownSchemaID, Offset: 1, Detail: fmt.Sprintf("schema %d cannot be used: %s", id, mainLine(err))}
+	return &decode.Error{Reason: decode.UnknownSchemaID, Offset: 1, Detail: fmt.Sprintf("schema %s cannot be used: %s", id, mainLine(err))}
 }
 
 // avroWriters implements framed.Writers.
@@ -180,8 +180,8 @@ func (w *avroWriters) Fields() []column.Field { return w.reader.Fields() }
 
 func (w *avroWriters) SplitIndex(body []byte) (index, rest []byte, err error) { return nil, body, nil }
 
-func (w *avroWriters) Compile(ctx context.Context, id uint32, _ []byte, wanted []int) (decode.Plan, error) {
-	if id == w.readerID {
+func (w *avroWriters) Compile(ctx context.Context, id framed.ID, _ []byte, wanted []int) (decode.Plan, error) {
+	if !id.Global && id.Number == w.readerID {
 		return w.reader.Compile(wanted)
 	}
 	s, err := w.find(ctx, id, registry.Avro)
@@ -230,7 +230,7 @@ func (w *envelopeWriters) SplitIndex(body []byte) (index, rest []byte, err error
 	return nil, body, nil
 }
 
-func (w *envelopeWriters) Compile(ctx context.Context, id uint32, _ []byte, wanted []int) (decode.Plan, error) {
+func (w *envelopeWriters) Compile(ctx context.Context, id framed.ID, _ []byte, wanted []int) (decode.Plan, error) {
 	s, err := w.find(ctx, id, registry.Avro)
 	if err != nil {
 		return nil, err
@@ -247,7 +247,7 @@ type jsonWriters struct{ decode.Schema }
 
 func (w jsonWriters) SplitIndex(body []byte) (index, rest []byte, err error) { return nil, body, nil }
 
-func (w jsonWriters) Compile(_ context.Context, _ uint32, _ []byte, wanted []int) (decode.Plan, error) {
+func (w jsonWriters) Compile(_ context.Context, _ framed.ID, _ []byte, wanted []int) (decode.Plan, error) {
 	return w.Schema.Compile(wanted)
 }
 
@@ -263,7 +263,7 @@ func (w *protoWriters) SplitIndex(body []byte) (index, rest []byte, err error) {
 	return proto.SplitMessageIndex(body)
 }
 
-func (w *protoWriters) Compile(ctx context.Context, id uint32, index []byte, wanted []int) (decode.Plan, error) {
+func (w *protoWriters) Compile(ctx context.Context, id framed.ID, index []byte, wanted []int) (decode.Plan, error) {
 	s, err := w.find(ctx, id, registry.Protobuf)
 	if err != nil {
 		return nil, err
@@ -278,7 +278,7 @@ func (w *protoWriters) Compile(ctx context.Context, id uint32, index []byte, wan
 	}
 	writer, err := files.MessageByIndex(path)
 	if err != nil {
-		return nil, &decode.Error{Reason: decode.UnknownSchemaID, Offset: framed.HeaderSize, Detail: fmt.Sprintf("schema %d has no message at %v", id, path)}
+		return nil, &decode.Error{Reason: decode.UnknownSchemaID, Offset: framed.HeaderSize, Detail: fmt.Sprintf("schema %s has no message at %v", id, path)}
 	}
 	if writer.Name() != w.reader.Name() {
 		// Topics may hold records of several types; their columns are those of one.

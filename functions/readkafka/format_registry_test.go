@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/sr"
 	"github.com/twmb/franz-go/pkg/sr/srfake"
 
@@ -43,6 +45,14 @@ func registryOf(t *testing.T) (url string, down *atomic.Bool) {
 		if down.Load() {
 			w.WriteHeader(http.StatusForbidden)
 			return
+		}
+		// The GUID of a schema ends with its id.
+		if guid, ok := strings.CutPrefix(req.URL.Path, "/schemas/guids/00000000-0000-0000-0000-0000000000"); ok {
+			id, err := strconv.ParseInt(guid, 16, 32)
+			if err != nil {
+				t.Error(err)
+			}
+			req.URL.Path = fmt.Sprintf("/schemas/ids/%d", id)
 		}
 		r.Handler().ServeHTTP(w, req)
 	}))
@@ -136,6 +146,41 @@ func TestJSONSchemaWithRegistry(t *testing.T) {
 	url, _ := registryOf(t)
 	s := newSession(t, newTopic(t, values(written(8, `{"id":1}`), written(9, `{"id":2}`), `{"id":3}`, nil)...))
 	expectRows(t, s.both("SELECT id, _error IS NULL FROM %s", ", 'format', 'json', 'schemaRegistrySubject', 'docs', 'schemaRegistryUrl', '"+url+"'"), "1|true", "2|true", "NULL|false", "NULL|true")
+}
+
+// Confluent's newer serializers put the GUID of the schema, or its id, into a header and leave the record alone.
+func TestSchemaIDsInHeaders(t *testing.T) {
+	url, _ := registryOf(t)
+	guid := func(id byte, index string) string {
+		return "\x01" + strings.Repeat("\x00", 15) + string([]byte{id}) + index
+	}
+	topic := func(list []any, headers ...string) []kgo.Record {
+		records := values(list...)
+		for i, h := range headers {
+			records[i].Headers = []kgo.RecordHeader{{Key: "trace", Value: []byte("x")}}
+			if h != "" {
+				records[i].Headers = append(records[i].Headers, kgo.RecordHeader{Key: "__value_schema_id", Value: []byte(h)})
+			}
+		}
+		return records
+	}
+	records := topic([]any{"\x02\x02\x02a", "\x06CZK\x04\x02\x08Oslo", written(2, "\x04\x00"), "\x02\x00", nil, "\x02\x00", "\x06\x00"},
+		guid(2, ""), "\x00\x00\x00\x00\x03", "", guid(10, ""), guid(2, ""), "\x02", guid(2, ""))
+	records[0].Key = []byte("\x04k1")
+	records[0].Headers = append(records[0].Headers, kgo.RecordHeader{Key: "__key_schema_id", Value: []byte(guid(7, ""))})
+	s := newSession(t, newTopic(t, records...))
+	args := ", 'format', 'avro', 'schemaRegistryUrl', '" + url + "'"
+	expectRows(t, s.both("SELECT _offset, currency, id, place, _error FROM %s", args),
+		"0|EUR|1|NULL|NULL", `1|CZK|2|{"city":"Oslo"}|NULL`, "2|EUR|2|NULL|NULL",
+		"3|NULL|NULL|NULL|value: unknown schema id: the schema registry has no schema with GUID 00000000-0000-0000-0000-00000000000a",
+		"4|NULL|NULL|NULL|NULL", "5|NULL|NULL|NULL|value: no schema id: the header for it begins with 0x02, known are 0 and 1", "6|EUR|3|NULL|NULL")
+	expectRows(t, s.both("SELECT SUM(id), COUNT(*) FROM %s WHERE currency = 'EUR'", args+", 'mode', 'DROPMALFORMED'"), "6|3")
+	expectRows(t, s.both("SELECT `key`, id FROM %s WHERE `key` IS NOT NULL", args+", 'keyFormat', 'avro'"), "k1|1")
+
+	s = newSession(t, newTopic(t, topic([]any{"\x08\x01", "\x0a\x01/"}, guid(5, "\x00"), guid(5, "\x04\x02\x00"))...))
+	expectRows(t, s.both("SELECT id, _error IS NULL FROM %s", ", 'format', 'proto', 'schemaRegistrySubject', 'shop', 'schemaRegistryUrl', '"+url+"'"), "1|true", "NULL|false")
+	s = newSession(t, newTopic(t, topic([]any{`{"id":1}`, `{"id":2}`}, guid(8, ""), "\x00\x00\x00\x00\x08")...))
+	expectRows(t, s.both("SELECT id, _error FROM %s", ", 'format', 'json', 'schemaRegistrySubject', 'docs', 'schemaRegistryUrl', '"+url+"'"), "1|NULL", "2|NULL")
 }
 
 func TestErrorsOfRegistries(t *testing.T) {

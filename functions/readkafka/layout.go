@@ -10,7 +10,6 @@ import (
 	query "github.com/dolthub/vitess/go/vt/proto/query"
 
 	"millrace/internal/column"
-	"millrace/internal/ops"
 	"millrace/internal/scan"
 	"millrace/planner"
 )
@@ -77,11 +76,11 @@ func rawLayout(db string, headers, payload bool) *layout {
 }
 
 // decoded appends the fields of a decoded key or value. prefix is put before names that are among taken.
-func (l *layout) decoded(from scan.Field, how *ops.Decoding, prefix string, taken map[string]bool) {
-	l.Records = append(l.Records, planner.Records{From: from, How: how})
-	for i, f := range how.Fields() {
+func (l *layout) decoded(records planner.Records, prefix string, taken map[string]bool) {
+	l.Records = append(l.Records, records)
+	for i, f := range records.How.Fields() {
 		name := f.Name
-		if prefix != "" && name == "value" && len(how.Fields()) == 1 {
+		if prefix != "" && name == "value" && len(records.How.Fields()) == 1 {
 			name = "key" // a key that is one value
 		}
 		if taken[strings.ToLower(name)] {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/dolthub/go-mysql-server/sql"
 
+	"millrace/internal/decode/framed"
 	"millrace/internal/kafka"
 	"millrace/internal/option"
 	"millrace/internal/registry"
@@ -130,9 +131,13 @@ func (r *Registries) subject(ctx context.Context, a *registryArgs, subject strin
 }
 
 // id gives the schema with an id.
-func (r *Registries) id(ctx context.Context, a *registryArgs, id uint32) (s *registry.Schema, err error) {
+func (r *Registries) id(ctx context.Context, a *registryArgs, id framed.ID) (s *registry.Schema, err error) {
 	err = r.ask(a, func(c *registry.Client) error {
-		s, err = c.SchemaByID(ctx, int(id))
+		if id.Global {
+			s, err = c.SchemaByGUID(ctx, id.String())
+		} else {
+			s, err = c.SchemaByID(ctx, int(id.Number))
+		}
 		return err
 	})
 	return s, err

@@ -62,6 +62,14 @@ type Decoder interface {
 	Settle(record []byte, i int, s Slot, scratch []byte) (Slot, []byte, error)
 }
 
+// Headed is a Decoder of records whose schema may be named beside them, in a header, instead of at their beginning.
+type Headed interface {
+	Decoder
+	// SetHeader says what the header of a record holds that the next calls of Locate and Settle are for, until it is called again; nil for a record
+	// without it. It is not kept beyond the next call.
+	SetHeader(id []byte)
+}
+
 // Kind says what a Slot holds.
 type Kind uint8
 

@@ -13,21 +13,14 @@ var errHeaders = errors.New("the headers of a record do not fit it")
 // appendHeaders appends the headers that lie at rec[p:] as a JSON array of {"key":…,"value":…}, in order and with duplicates, to dst: a value is
 // text where it is valid UTF-8, else {"base64":…}, or null. has is false, and nothing appended, for a record without headers.
 func appendHeaders(dst, rec []byte, p int) (_ []byte, has bool, _ error) {
-	n, p := varint(rec, p)
-	if n == 0 && p <= len(rec) {
-		return dst, false, nil
-	}
-	if n < 0 || p > len(rec) || n > int64(len(rec)-p)/2 { // a header takes two bytes at least
-		return dst, false, errHeaders
+	n, p, err := headerCount(rec, p)
+	if n == 0 || err != nil {
+		return dst, false, err
 	}
 	for i := range n {
-		var key, value []byte
-		var null bool
-		if key, p, null = field(rec, p); p > len(rec) || null {
-			return dst, false, errHeaders
-		}
-		if value, p, null = field(rec, p); p > len(rec) {
-			return dst, false, errHeaders
+		var h header
+		if h, p, err = nextHeader(rec, p); err != nil {
+			return dst, false, err
 		}
 		if i == 0 {
 			dst = append(dst, '[')
@@ -35,21 +28,48 @@ func appendHeaders(dst, rec []byte, p int) (_ []byte, has bool, _ error) {
 			dst = append(dst, ',')
 		}
 		dst = append(dst, "{\"key\":"...)
-		dst = convert.AppendJSONString(dst, key)
+		dst = convert.AppendJSONString(dst, h.key)
 		dst = append(dst, ",\"value\":"...)
 		switch {
-		case null:
+		case h.null:
 			dst = append(dst, "null"...)
-		case utf8.Valid(value):
-			dst = convert.AppendJSONString(dst, value)
+		case utf8.Valid(h.value):
+			dst = convert.AppendJSONString(dst, h.value)
 		default:
 			dst = append(dst, "{\"base64\":\""...)
-			dst = base64.StdEncoding.AppendEncode(dst, value)
+			dst = base64.StdEncoding.AppendEncode(dst, h.value)
 			dst = append(dst, "\"}"...)
 		}
 		dst = append(dst, '}')
 	}
 	return append(dst, ']'), true, nil
+}
+
+// headerCount reads how many headers lie at rec[p:], and gives the position of the first.
+func headerCount(rec []byte, p int) (int64, int, error) {
+	n, p := varint(rec, p)
+	if p > len(rec) || n < 0 || n > int64(len(rec)-p)/2 { // a header takes two bytes at least
+		return 0, p, errHeaders
+	}
+	return n, p, nil
+}
+
+// header is one of a record's, in the record's own memory.
+type header struct {
+	key, value []byte
+	null       bool
+}
+
+// nextHeader reads the header at rec[p:] and gives the position behind it.
+func nextHeader(rec []byte, p int) (h header, _ int, _ error) {
+	var null bool
+	if h.key, p, null = field(rec, p); p > len(rec) || null {
+		return h, p, errHeaders
+	}
+	if h.value, p, h.null = field(rec, p); p > len(rec) {
+		return h, p, errHeaders
+	}
+	return h, p, nil
 }
 
 // field reads a length and as many bytes; a length of -1 is null. Like varint, it gives a position beyond len(b) when b ends early.

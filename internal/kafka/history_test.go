@@ -67,7 +67,18 @@ func expected(r *kgo.Record) testkit.Row {
 	return testkit.Row{
 		textOrNil(r.Key), textOrNil(r.Value), r.Topic, int64(r.Partition), r.Offset, r.Timestamp.UnixMilli() * 1000, int64(r.Attrs.TimestampType()),
 		testkit.HeadersJSON(r), lengthOrNil(r.Key), lengthOrNil(r.Value),
+		lastHeader(r, "__key_schema_id"), lastHeader(r, "__value_schema_id"),
 	}
+}
+
+// lastHeader is the value of the last header of a name that has one.
+func lastHeader(r *kgo.Record, name string) any {
+	for _, h := range slices.Backward(r.Headers) {
+		if h.Key == name && h.Value != nil {
+			return string(h.Value)
+		}
+	}
+	return nil
 }
 
 func byOffset(a, b testkit.Row) int {

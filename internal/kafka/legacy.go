@@ -73,8 +73,11 @@ func (p *parser) legacyRecord(at place, r *kgo.Record) {
 			}
 			p.setTime(row, ms)
 		case scan.Headers:
-			p.headers.beg[row], p.headers.end[row] = 0, 0
-			p.headers.nulls.set(row)
+			p.headers.none(row)
+		case scan.KeySchemaID:
+			p.keyID.none(row)
+		case scan.ValueSchemaID:
+			p.valueID.none(row)
 		}
 	}
 	p.data = p.scratch

@@ -18,7 +18,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // allFields are all that a record offers.
 var allFields = []scan.Field{
-	scan.Key, scan.Value, scan.Topic, scan.Partition, scan.Offset, scan.Timestamp, scan.TimestampType, scan.Headers, scan.KeyLength, scan.ValueLength,
+	scan.Key, scan.Value, scan.Topic, scan.Partition, scan.Offset, scan.Timestamp, scan.TimestampType, scan.Headers, scan.KeyLength, scan.ValueLength, scan.KeySchemaID, scan.ValueSchemaID,
 }
 
 // diff is empty when got is want. It is only slow when it is not.

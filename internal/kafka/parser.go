@@ -56,6 +56,7 @@ type parser struct {
 	extremes  bool // of offsets and timestamps only the extremes of a batch matter
 	perRecord bool // a column is wanted that needs the records, not only their number
 	wantJSON  bool // headers
+	wantIDs   bool // the headers that name schemas
 	codecs    codecs
 
 	n       int // rows gathered
@@ -66,6 +67,7 @@ type parser struct {
 	direct  bool
 
 	key, value, headers, topic        views
+	keyID, valueID                    views
 	keyLen, valueLen, part, off, time ints
 	timeType                          ints
 	json                              []byte // headers
@@ -91,6 +93,22 @@ func (v *views) want(rows int, nullable bool) {
 	v.beg, v.end = make([]uint32, rows), make([]uint32, rows)
 	if nullable {
 		v.nulls = newNulls(rows)
+	}
+}
+
+// none makes a row NULL.
+func (v *views) none(row int) {
+	if v.beg != nil {
+		v.beg[row], v.end[row] = 0, 0
+		v.nulls.set(row)
+	}
+}
+
+// view makes a row that was NULL a view.
+func (v *views) view(row, beg, end int) {
+	if v.beg != nil {
+		v.beg[row], v.end[row] = uint32(beg), uint32(end)
+		v.nulls.valid[row>>6] |= 1 << (uint(row) & 63)
 	}
 }
 
@@ -161,6 +179,12 @@ func newParserOf(rows, kept int, fields []scan.Field, topics []byte, cfg *Config
 		case scan.Headers:
 			p.headers.want(rows, true)
 			p.wantJSON = true
+		case scan.KeySchemaID:
+			p.keyID.want(rows, true)
+			p.wantIDs = true
+		case scan.ValueSchemaID:
+			p.valueID.want(rows, true)
+			p.wantIDs = true
 		case scan.KeyLength:
 			p.keyLen.want(rows, true)
 		case scan.ValueLength:
@@ -467,6 +491,11 @@ func (p *parser) walk(ctx context.Context, at place, b *batch, q, dataEnd int, f
 				return &corruptError{b.first, err}
 			}
 		}
+		if p.wantIDs {
+			if err := p.setSchemaIDs(row, rec, ve); err != nil {
+				return &corruptError{b.first, err}
+			}
+		}
 		row++
 	}
 	p.n = row
@@ -495,6 +524,29 @@ func (p *parser) setHeaders(row int, rec []byte, at int) error {
 	}
 	p.headers.beg[row], p.headers.end[row] = uint32(beg), uint32(len(p.json))
 	return nil
+}
+
+// setSchemaIDs finds the headers that name schemas, as views. Of several with a name the last counts, as for the serializers' own readers.
+func (p *parser) setSchemaIDs(row int, rec []byte, at int) error {
+	p.keyID.none(row)
+	p.valueID.none(row)
+	if at < len(rec) && rec[at] == 0 {
+		return nil // no headers, as most records
+	}
+	n, at, err := headerCount(rec, at)
+	for ; n > 0 && err == nil; n-- {
+		var h header
+		if h, at, err = nextHeader(rec, at); err != nil || h.null {
+			continue
+		}
+		switch string(h.key) {
+		case "__key_schema_id":
+			p.keyID.view(row, at-len(h.value), at)
+		case "__value_schema_id":
+			p.valueID.view(row, at-len(h.value), at)
+		}
+	}
+	return err
 }
 
 // fill sets the columns that are the same for all records of a batch.
@@ -545,6 +597,10 @@ func (p *parser) flush(ctx context.Context) error {
 			p.value.vector(v, n, p.data)
 		case scan.Headers:
 			p.headers.vector(v, n, p.json)
+		case scan.KeySchemaID:
+			p.keyID.vector(v, n, p.data)
+		case scan.ValueSchemaID:
+			p.valueID.vector(v, n, p.data)
 		case scan.Topic:
 			p.topic.vector(v, n, p.topics)
 		case scan.KeyLength:
@@ -562,7 +618,7 @@ func (p *parser) flush(ctx context.Context) error {
 		}
 	}
 	err := p.sink.Push(ctx, &p.out)
-	for _, m := range []*nulls{&p.key.nulls, &p.value.nulls, &p.headers.nulls, &p.keyLen.nulls, &p.valueLen.nulls, &p.time.nulls} {
+	for _, m := range []*nulls{&p.key.nulls, &p.value.nulls, &p.headers.nulls, &p.keyID.nulls, &p.valueID.nulls, &p.keyLen.nulls, &p.valueLen.nulls, &p.time.nulls} {
 		m.reset()
 	}
 	if p.json = p.json[:0]; cap(p.json) > p.kept {

@@ -60,6 +60,7 @@ func TestParserAgreesWithFranzGo(t *testing.T) {
 					}
 					recs := testkit.JSONRecords(size, int64(i))
 					recs[0].Headers = []kmsg.Header{{Key: "a", Value: []byte("b")}, {Key: "null", Value: nil}, {Key: "bytes", Value: []byte{0xff}}}
+					recs[size/3].Headers = []kmsg.Header{{Key: "__value_schema_id", Value: []byte{1}}, {Key: "__key_schema_id", Value: []byte{}}, {Key: "__value_schema_id", Value: []byte{0, 0, 0, 0, 7}}}
 					recs[size-1].Key = nil
 					recs[size/2].Value = nil
 					b := testkit.Batch{First: first, Codec: codec, BaseTime: 1_700_000_000_000, MaxTime: 1_700_000_000_000 + int64(size), Records: recs}
@@ -134,7 +135,7 @@ func TestOldMessageFormatsAreRead(t *testing.T) {
 			}
 			return nil
 		}
-		return testkit.Row{key, value, "t", int64(3), offset, ts, typ, nil, length(key), length(value)}
+		return testkit.Row{key, value, "t", int64(3), offset, ts, typ, nil, length(key), length(value), nil, nil}
 	}
 	inner := append(message(1, 0, 1000, []byte("k5"), []byte("v5"), 0), message(1, 1, 2000, nil, []byte("v6"), 0)...)
 	in := message(0, 3, 0, nil, []byte("v3"), 0)

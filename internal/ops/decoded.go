@@ -49,6 +49,17 @@ func (d *Decoding) plan(wanted []int) (decode.Plan, error) {
 	return p, err
 }
 
+// WithSchemaID is x, records in Bytes, beside which the column id holds what a header says of each one's schema: a decoder that can make use of it is told.
+func WithSchemaID(x, id Expr) Expr { return &withSchemaID{x, id} }
+
+// withSchemaID is evaluated as x is; those who decode look at id as well.
+type withSchemaID struct {
+	Expr
+	id Expr
+}
+
+func (e *withSchemaID) operands() []Expr { return []Expr{e.Expr, e.id} }
+
 // Decoded is a field of the records in x, which is Bytes or Text. It is NULL where the record is NULL or bad, or the field's value is not one of its type.
 func Decoded(x Expr, d *Decoding, field int) (Expr, error) {
 	if err := decodable(x); err != nil {

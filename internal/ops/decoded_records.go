@@ -15,6 +15,7 @@ import (
 // is kept for the batch; rows that a filter has excluded before any field was asked for are never looked at.
 type recordSet struct {
 	x    evaluator
+	id   evaluator // what headers say of schemas, nil for nothing
 	lane *lane
 	how  *Decoding
 	// fields are the wanted fields, complete when the first batch comes.
@@ -22,6 +23,9 @@ type recordSet struct {
 	keepTexts bool
 
 	decoder decode.Decoder
+	// headed is decoder where it is told what headers say, and headers is that for the batch; else nil.
+	headed  decode.Headed
+	headers *column.Vector
 	// slotOf is the slot of each field of the schema, -1 for one that is not wanted.
 	slotOf []int
 	batch  int64
@@ -47,7 +51,11 @@ func (l *lane) records(x Expr, how *Decoding) *recordSet {
 	key := fmt.Sprintf("records %p of %s", how, identity(x))
 	r, ok := l.shared[key].(*recordSet)
 	if !ok {
-		r = &recordSet{x: l.bindHeld(x), lane: l, how: how, faults: map[int32]fault{}}
+		r = &recordSet{lane: l, how: how, faults: map[int32]fault{}}
+		if with, ok := x.(*withSchemaID); ok {
+			r.id, x = l.bindHeld(with.id), with.Expr
+		}
+		r.x = l.bindHeld(x)
 		l.shared[key] = r
 	}
 	return r
@@ -73,6 +81,9 @@ func (r *recordSet) start() error {
 		return err
 	}
 	r.decoder = plan.NewDecoder(r.lane.ctx)
+	if r.id != nil {
+		r.headed, _ = r.decoder.(decode.Headed)
+	}
 	r.slotOf = make([]int, len(r.how.schema.Fields()))
 	for i := range r.slotOf {
 		r.slotOf[i] = slices.Index(r.fields, i)
@@ -88,6 +99,11 @@ func (r *recordSet) locate(in *column.Batch, sel []int32) (*column.Vector, []int
 	}
 	if r.decoder == nil {
 		if err := r.start(); err != nil {
+			return nil, nil, err
+		}
+	}
+	if r.headed != nil {
+		if r.headers, err = r.id.eval(in, sel); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -109,7 +125,13 @@ func (r *recordSet) locate(in *column.Batch, sel []int32) (*column.Vector, []int
 		slots := r.slots[int(i)*k : int(i)*k+k]
 		if v.IsNull(int(i)) {
 			clear(slots) // a tombstone is not bad
-		} else if err := r.decoder.Locate(v.View(int(i)), slots); err != nil {
+			r.done[word] |= bit
+			continue
+		}
+		if r.headed != nil {
+			r.setHeader(i)
+		}
+		if err := r.decoder.Locate(v.View(int(i)), slots); err != nil {
 			if err := r.badRecord(i, err, slots); err != nil {
 				return nil, nil, err
 			}
@@ -117,6 +139,17 @@ func (r *recordSet) locate(in *column.Batch, sel []int32) (*column.Vector, []int
 		r.done[word] |= bit
 	}
 	return v, rows, nil
+}
+
+// setHeader tells the decoder what the header of row i says.
+func (r *recordSet) setHeader(i int32) {
+	var id []byte
+	if !r.headers.IsNull(int(i)) {
+		if id = r.headers.View(int(i)); id == nil {
+			id = []byte{} // an empty header is one all the same
+		}
+	}
+	r.headed.SetHeader(id)
 }
 
 // badRecord notes a record error; any other error is returned.
@@ -188,6 +221,9 @@ func (r *recordSet) settle(v *column.Vector, i int32, slot int, scratch []byte) 
 	at := &r.slots[int(i)*len(r.fields)+slot]
 	if at.Kind != decode.Lazy {
 		return *at, scratch, nil
+	}
+	if r.headed != nil {
+		r.setHeader(i)
 	}
 	before := len(scratch)
 	s, scratch, err := r.decoder.Settle(v.View(int(i)), slot, *at, scratch)

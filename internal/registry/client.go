@@ -27,14 +27,20 @@ type Client struct {
 	cancel  context.CancelFunc
 	running sync.WaitGroup
 
-	byID      flights[int, *Schema]
+	byID      flights[id, *Schema]
 	bySubject flights[version, *Schema]
 
 	mu     sync.Mutex
-	ids    map[int]*Schema
+	ids    map[id]*Schema
 	known  map[version]*Schema // never of Latest
-	absent map[int]time.Time   // until when an id counts as unknown
+	absent map[id]time.Time    // until when an id counts as unknown
 	first  int                 // the URL that answered last
+}
+
+// id names a schema: by number, or by guid where that is not empty.
+type id struct {
+	number int
+	guid   string
 }
 
 // version is one of a subject.
@@ -63,7 +69,7 @@ func New(config Config) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Client{config: config, ids: map[int]*Schema{}, known: map[version]*Schema{}, absent: map[int]time.Time{}}
+	c := &Client{config: config, ids: map[id]*Schema{}, known: map[version]*Schema{}, absent: map[id]time.Time{}}
 	httpClient, transport := config.httpClient()
 	c.transport = transport
 	for _, u := range config.URLs {
@@ -95,34 +101,56 @@ func (c *Client) Close() {
 func (c *Client) URL() string { return c.config.URLs[0] }
 
 // SchemaByID returns the schema with an id, with its references. *UnknownID means that there is none. Schemas are kept for good.
-func (c *Client) SchemaByID(ctx context.Context, id int) (*Schema, error) {
+func (c *Client) SchemaByID(ctx context.Context, number int) (*Schema, error) {
+	return c.schema(ctx, id{number: number}, func(ctx context.Context, at *sr.Client) (sr.Schema, error) { return at.SchemaByID(ctx, number) })
+}
+
+// SchemaByGUID is SchemaByID for the GUID of a schema, in the form 8-4-4-4-12 of hexadecimal digits. The Schema's ID is 0: a schema of a GUID has one in each context of a registry.
+func (c *Client) SchemaByGUID(ctx context.Context, guid string) (*Schema, error) {
+	return c.schema(ctx, id{guid: guid}, func(ctx context.Context, at *sr.Client) (sr.Schema, error) {
+		got, err := at.SchemaByGUID(ctx, guid)
+		return got.Schema, err
+	})
+}
+
+// noGUIDs is the error of a registry that does not know schemas by GUID: it says nothing about the one that was asked for.
+func (c *Client) noGUIDs(err error) error {
+	return sqlerr.New(sqlerr.RegistryProtocol, "schema registry '%s' does not know schemas by GUID", c.URL()).WithCause(err).
+		WithHint("records name their schema by GUID in a header, which takes a registry that has /schemas/guids, or serializers that write ids")
+}
+
+// schema gives the schema of an id, asked for with request once.
+func (c *Client) schema(ctx context.Context, which id, request func(context.Context, *sr.Client) (sr.Schema, error)) (*Schema, error) {
 	c.mu.Lock()
-	s, until := c.ids[id], c.absent[id]
+	s, until := c.ids[which], c.absent[which]
 	c.mu.Unlock()
 	if s != nil {
 		return s, nil
 	}
 	if time.Now().Before(until) {
-		return nil, &UnknownID{id}
+		return nil, &UnknownID{which.number, which.guid}
 	}
-	return c.byID.do(ctx, c.base, &c.running, id, func(ctx context.Context) (*Schema, error) {
+	return c.byID.do(ctx, c.base, &c.running, which, func(ctx context.Context) (*Schema, error) {
 		ctx, cancel := context.WithTimeout(ctx, c.config.Patience)
 		defer cancel()
-		got, err := ask(ctx, c, func(ctx context.Context, at *sr.Client) (sr.Schema, error) { return at.SchemaByID(ctx, id) })
+		got, err := ask(ctx, c, request)
 		var none *missing
-		if errors.As(err, &none) {
+		var other *sqlerr.Error
+		switch absent := errors.As(err, &none); {
+		case which.guid != "" && (absent && none.path || errors.As(err, &other) && other.Kind == sqlerr.RegistryProtocol):
+			return nil, c.noGUIDs(err)
+		case absent:
 			c.mu.Lock()
 			if len(c.absent) >= maxAbsent {
 				clear(c.absent)
 			}
-			c.absent[id] = time.Now().Add(absentFor)
+			c.absent[which] = time.Now().Add(absentFor)
 			c.mu.Unlock()
-			return nil, &UnknownID{id}
-		}
-		if err != nil {
+			return nil, &UnknownID{which.number, which.guid}
+		case err != nil:
 			return nil, err
 		}
-		s := &Schema{ID: id, Type: typeOf(got.Type), Text: got.Schema}
+		s := &Schema{ID: which.number, Type: typeOf(got.Type), Text: got.Schema}
 		if s.References, err = c.references(ctx, got.References); err != nil {
 			return nil, err
 		}
@@ -131,7 +159,7 @@ func (c *Client) SchemaByID(ctx context.Context, id int) (*Schema, error) {
 		if len(c.ids) >= maxKnown {
 			clear(c.ids)
 		}
-		c.ids[id] = s
+		c.ids[which] = s
 		return s, nil
 	})
 }

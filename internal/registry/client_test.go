@@ -154,11 +154,69 @@ func TestWhatIsNotThere(t *testing.T) {
 	}
 	// Registered later: once the fact is old, it is asked for again.
 	c.mu.Lock()
-	c.absent[99] = time.Now().Add(-time.Millisecond)
+	c.absent[id{number: 99}] = time.Now().Add(-time.Millisecond)
 	c.mu.Unlock()
 	f.registry.SeedSchema("late", 1, 99, sr.Schema{Schema: schemaA})
 	if _, err := c.SchemaByID(t.Context(), 99); err != nil {
 		t.Error(err)
+	}
+}
+
+// serveGUIDs makes f answer for schema 3's GUID, as registries do since 2025.
+func (f *fake) serveGUIDs() {
+	f.interfere(func(w http.ResponseWriter, r *http.Request) bool {
+		guid, ok := strings.CutPrefix(r.URL.Path, "/schemas/guids/")
+		switch {
+		case !ok:
+			return false
+		case guid != guidC:
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(http.StatusNotFound)
+			fmt.Fprint(w, `{"error_code":40403,"message":"Schema not found"}`)
+		default:
+			r.URL.Path = "/schemas/ids/3"
+			f.registry.Handler().ServeHTTP(w, r)
+		}
+		return true
+	})
+}
+
+const guidC = "89791762-2336-4186-9674-299b90a802e2"
+
+func TestSchemasByGUID(t *testing.T) {
+	f := newFake(t, httptest.NewServer)
+	f.fill()
+	c := client(t, Config{URLs: []string{f.URL}})
+	// A registry of before GUIDs answers that the path is not there: that says nothing about the record.
+	f.interfere(func(w http.ResponseWriter, _ *http.Request) bool {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusNotFound)
+		fmt.Fprint(w, `{"error_code":404,"message":"HTTP 404 Not Found"}`)
+		return true
+	})
+	if _, err := c.SchemaByGUID(t.Context(), guidC); !sqlerr.HasKind(err, sqlerr.RegistryProtocol) || !strings.Contains(err.Error(), "does not know schemas by GUID") {
+		t.Errorf("%v", err)
+	}
+	f.serveGUIDs()
+	before := f.requests.Load()
+	for range 3 {
+		s, err := c.SchemaByGUID(t.Context(), guidC)
+		if err != nil || s.Text != schemaC || len(s.References) != 2 {
+			t.Fatalf("%+v, %v", s, err)
+		}
+	}
+	if n := f.requests.Load() - before; n != 3 { // the schema and its two references
+		t.Errorf("%d requests", n)
+	}
+	before = f.requests.Load()
+	var unknown *UnknownID
+	for range 3 {
+		if _, err := c.SchemaByGUID(t.Context(), "00000000-0000-0000-0000-000000000001"); !errors.As(err, &unknown) || !strings.Contains(err.Error(), "GUID 00000000-") {
+			t.Fatal(err)
+		}
+	}
+	if n := f.requests.Load() - before; n != 1 {
+		t.Errorf("%d requests for a GUID that is not there", n)
 	}
 }
 
@@ -193,7 +251,7 @@ func TestOneRequestForManyWhoWait(t *testing.T) {
 	waiting := func() int {
 		c.byID.mu.Lock()
 		defer c.byID.mu.Unlock()
-		return c.byID.flying[1].waiting
+		return c.byID.flying[id{number: 1}].waiting
 	}
 	for waiting() != 101 {
 		runtime.Gosched()

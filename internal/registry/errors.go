@@ -20,9 +20,16 @@ import (
 )
 
 // UnknownID is the error for an id that the registry does not have. It tells of the record that carries the id: bad data.
-type UnknownID struct{ ID int }
+type UnknownID struct {
+	ID int
+	// GUID is set where the schema was asked for by that.
+	GUID string
+}
 
 func (e *UnknownID) Error() string {
+	if e.GUID != "" {
+		return "the schema registry has no schema with GUID " + e.GUID
+	}
 	return fmt.Sprintf("the schema registry has no schema with id %d", e.ID)
 }
 
@@ -39,7 +46,11 @@ const (
 )
 
 // missing says that what was asked for is not there.
-type missing struct{ message string }
+type missing struct {
+	message string
+	// path is set where the registry may not know the request's path at all.
+	path bool
+}
 
 func (e *missing) Error() string { return e.message }
 
@@ -113,7 +124,7 @@ func judgeAnswer(at string, answer *sr.ResponseError) (outcome, error) {
 	case code == http.StatusForbidden:
 		return final, sqlerr.New(sqlerr.RegistryAuth, "schema registry '%s' does not allow the request (HTTP 403)", at).WithCause(answer)
 	case code == http.StatusNotFound && (answer.ErrorCode >= firstNotFound && answer.ErrorCode <= lastNotFound || answer.ErrorCode == http.StatusNotFound && answer.Message != ""):
-		return final, &missing{answer.Message}
+		return final, &missing{answer.Message, answer.ErrorCode == http.StatusNotFound}
 	case code == http.StatusTooManyRequests || code == http.StatusRequestTimeout || code >= 500:
 		return again, unreachable(at, fmt.Sprintf("answers with HTTP %d%s", code, said(answer))).WithCause(answer)
 	default:

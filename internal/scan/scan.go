@@ -28,7 +28,8 @@ import (
 type Field uint8
 
 // The fields of a record. KeyLength and ValueLength are the lengths in bytes (NULL for a NULL key or value): a scan that needs only
-// these never touches the bytes.
+// these never touches the bytes. KeySchemaID and ValueSchemaID are the bytes of the header in which serializers of a schema registry put what names the schema of
+// the key or value, NULL where there is none.
 const (
 	Key Field = iota
 	Value
@@ -40,6 +41,8 @@ const (
 	Headers
 	KeyLength
 	ValueLength
+	KeySchemaID
+	ValueSchemaID
 	numFields
 )
 
@@ -54,6 +57,8 @@ var fields = [numFields]column.Field{
 	Headers:       {Name: "headers", Type: column.Type{Kind: column.JSON}, Nullable: true},
 	KeyLength:     {Name: "length(key)", Type: column.Type{Kind: column.Int64}, Nullable: true},
 	ValueLength:   {Name: "length(value)", Type: column.Type{Kind: column.Int64}, Nullable: true},
+	KeySchemaID:   {Name: "header(__key_schema_id)", Type: column.Type{Kind: column.Bytes}, Nullable: true},
+	ValueSchemaID: {Name: "header(__value_schema_id)", Type: column.Type{Kind: column.Bytes}, Nullable: true},
 }
 
 // Column describes the vector that f fills.

@@ -136,7 +136,7 @@ func (h *History) records(n int) []*kgo.Record {
 		}
 		for range max(0, h.rnd.IntN(6)-3) {
 			v := [][]byte{nil, {}, []byte("text \"quoted\"\n"), []byte("größer"), {0xff, 0xfe, 0}}[h.rnd.IntN(5)]
-			r.Headers = append(r.Headers, kgo.RecordHeader{Key: []string{"trace", "größe", "a\"b"}[h.rnd.IntN(3)], Value: v})
+			r.Headers = append(r.Headers, kgo.RecordHeader{Key: []string{"trace", "größe", "a\"b", "__value_schema_id", "__key_schema_id"}[h.rnd.IntN(5)], Value: v})
 		}
 		out[i] = r
 	}

@@ -12,7 +12,7 @@ import (
 	"millrace/streaming/store"
 )
 
-// recordFields are what is gathered of each record: all that a query may ask for, and what is kept of one that fails. Headers are added for queries that read them.
+// recordFields are what is gathered of each record: all that a query may ask for, and what is kept of one that fails. What is made of headers is added for queries that read it.
 var recordFields = []scan.Field{scan.Key, scan.Value, scan.Topic, scan.Partition, scan.Offset, scan.Timestamp, scan.TimestampType}
 
 // The places of fields in a gathered batch.
@@ -31,8 +31,10 @@ const pieceRows = 4096
 // fieldsFor are the fields to gather for a query that asks for these.
 func fieldsFor(asked []scan.Field) []scan.Field {
 	fields := slices.Clone(recordFields)
-	if slices.Contains(asked, scan.Headers) {
-		fields = append(fields, scan.Headers)
+	for _, f := range []scan.Field{scan.Headers, scan.KeySchemaID, scan.ValueSchemaID} {
+		if slices.Contains(asked, f) {
+			fields = append(fields, f)
+		}
 	}
 	return fields
 }

@@ -6,6 +6,10 @@
 //	00 00 00 00 07 │ body           schema 7
 //	00 00 00 00 09 │ 02 02 00 │ body   schema 9, and in it the message at 1, 0
 //
+// They can also put this into a header of the record, __key_schema_id or __value_schema_id; then usually with the schema's GUID, and the record is the body alone:
+//
+//	01 │ a GUID of 16 bytes │ 00
+//
 // The columns are those of one reader's schema. For each id (and message) that turns up, the plan that decodes the writer's records into these columns is asked
 // for once; a decoder keeps the one of the record before at hand, so that a run costs a comparison a record.
 package framed
@@ -16,6 +20,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"strconv"
 	"sync"
 
 	"millrace/internal/column"
@@ -24,6 +29,42 @@ import (
 
 // HeaderSize is the length of the zero byte and the id.
 const HeaderSize = 5
+
+// ID names a schema in a registry.
+type ID struct {
+	Number uint32
+	// GUID is set in place of Number where that is how the schema is named.
+	GUID [16]byte
+	// Global says that GUID is set.
+	Global bool
+}
+
+// String is a number, or a GUID as registries write it.
+func (id ID) String() string {
+	if g := id.GUID[:]; id.Global {
+		return fmt.Sprintf("%x-%x-%x-%x-%x", g[:4], g[4:6], g[6:8], g[8:10], g[10:])
+	}
+	return strconv.FormatUint(uint64(id.Number), 10)
+}
+
+// splitHeader takes the id off what the header of a record holds. An *decode.Error says that it is none.
+func splitHeader(header []byte) (id ID, rest []byte, err error) {
+	const number, global = 0, 1
+	size := map[byte]int{number: HeaderSize, global: 1 + len(id.GUID)}
+	switch {
+	case len(header) == 0:
+		return id, nil, &decode.Error{Reason: decode.NoSchemaID, Offset: -1, Detail: "the header for it is empty"}
+	case size[header[0]] == 0:
+		return id, nil, &decode.Error{Reason: decode.NoSchemaID, Offset: -1, Detail: fmt.Sprintf("the header for it begins with 0x%02x, known are 0 and 1", header[0])}
+	case len(header) < size[header[0]]:
+		return id, nil, &decode.Error{Reason: decode.NoSchemaID, Offset: -1, Detail: "the header for it ends within the id"}
+	case header[0] == global:
+		id.Global = true
+		return id, header[1+copy(id.GUID[:], header[1:]):], nil
+	}
+	id.Number = binary.BigEndian.Uint32(header[1:])
+	return id, header[HeaderSize:], nil
+}
 
 // SplitID takes the id off a record. An *decode.Error says that there is none.
 func SplitID(record []byte) (id uint32, rest []byte, err error) {
@@ -48,7 +89,7 @@ type Writers interface {
 	// Compile plans the decoding of the wanted fields of records of a schema. A *decode.Error says that there is no such schema, or that its records
 	// cannot become these columns: the records are bad. Any other error, such as a registry that does not answer, says nothing about them. Several goroutines
 	// may call it at once, for different schemas.
-	Compile(ctx context.Context, id uint32, index []byte, wanted []int) (decode.Plan, error)
+	Compile(ctx context.Context, id ID, index []byte, wanted []int) (decode.Plan, error)
 }
 
 // New is the schema of framed records.
@@ -71,14 +112,14 @@ type plan struct {
 	known map[string]*known
 }
 
-// known is the plan of records with a prefix. Its lock is held while the plan is asked for.
+// known is the plan of records with a prefix or header. Its lock is held while the plan is asked for.
 type known struct {
 	mu   sync.Mutex
 	plan decode.Plan
 }
 
 // of gives the plan of records that begin with id and index.
-func (p *plan) of(ctx context.Context, prefix []byte, id uint32, index []byte) (decode.Plan, error) {
+func (p *plan) of(ctx context.Context, prefix []byte, id ID, index []byte) (decode.Plan, error) {
 	p.mu.Lock()
 	k := p.known[string(prefix)]
 	if k == nil {
@@ -103,63 +144,100 @@ func (p *plan) of(ctx context.Context, prefix []byte, id uint32, index []byte) (
 }
 
 func (p *plan) NewDecoder(ctx context.Context) decode.Decoder {
-	return &decoder{plan: p, ctx: ctx, byPrefix: map[string]*inner{}}
+	return &decoder{plan: p, ctx: ctx, byPrefix: map[string]*inner{}, byHeader: map[string]*inner{}}
 }
 
 // maxDecoders bounds what a decoder keeps: ids come from records, and nobody says that they are few.
 const maxDecoders = 256
 
-// inner decodes the records with one prefix.
+// inner decodes the records with one prefix or header.
 type inner struct {
 	prefix []byte
 	decode.Decoder
 }
 
 type decoder struct {
-	plan     *plan
-	ctx      context.Context
-	byPrefix map[string]*inner
-	last     *inner
-	err      decode.Error
+	plan *plan
+	ctx  context.Context
+	// byPrefix and last are for records that begin with their id, byHeader and lastHeader for those whose header has it.
+	byPrefix, byHeader map[string]*inner
+	last, lastHeader   *inner
+	header             []byte
+	err                decode.Error
 }
 
-// find gives the decoder of a record.
-func (d *decoder) find(record []byte) (*inner, error) {
+var _ decode.Headed = (*decoder)(nil)
+
+// SetHeader implements decode.Headed.
+func (d *decoder) SetHeader(id []byte) { d.header = id }
+
+// find gives the decoder of a record, and where its body begins.
+func (d *decoder) find(record []byte) (*inner, int, error) {
+	if d.header != nil {
+		in, err := d.findHeader()
+		return in, 0, err
+	}
 	if d.last != nil && bytes.HasPrefix(record, d.last.prefix) {
-		return d.last, nil
+		return d.last, len(d.last.prefix), nil
 	}
 	id, body, err := SplitID(record)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	index, rest, err := d.plan.writers.SplitIndex(body)
 	if err != nil {
-		return nil, d.shift(err, HeaderSize)
+		return nil, 0, d.shift(err, HeaderSize)
 	}
 	prefix := record[:len(record)-len(rest)]
-	if known := d.byPrefix[string(prefix)]; known != nil {
-		d.last = known
-		return known, nil
+	d.last, err = d.inner(d.byPrefix, prefix, ID{Number: id}, index)
+	return d.last, len(prefix), err
+}
+
+// findHeader gives the decoder of a record whose header names the schema.
+func (d *decoder) findHeader() (*inner, error) {
+	if d.lastHeader != nil && bytes.Equal(d.header, d.lastHeader.prefix) {
+		return d.lastHeader, nil
+	}
+	id, index, err := splitHeader(d.header)
+	if err == nil {
+		index, _, err = d.plan.writers.SplitIndex(index)
+	}
+	if err == nil {
+		d.lastHeader, err = d.inner(d.byHeader, d.header, id, index)
+	}
+	var e *decode.Error
+	if errors.As(err, &e) {
+		// What is wrong is not at a place in the record.
+		d.err = *e
+		d.err.Offset = -1
+		return nil, &d.err
+	}
+	return d.lastHeader, err
+}
+
+// inner gives the decoder of records with a prefix or header, made once.
+func (d *decoder) inner(known map[string]*inner, prefix []byte, id ID, index []byte) (*inner, error) {
+	if in := known[string(prefix)]; in != nil {
+		return in, nil
 	}
 	p, err := d.plan.of(d.ctx, prefix, id, index)
 	if err != nil {
 		return nil, err
 	}
-	if len(d.byPrefix) >= maxDecoders {
-		clear(d.byPrefix)
+	if len(known) >= maxDecoders {
+		clear(known)
 	}
-	d.last = &inner{bytes.Clone(prefix), p.NewDecoder(d.ctx)}
-	d.byPrefix[string(prefix)] = d.last
-	return d.last, nil
+	in := &inner{bytes.Clone(prefix), p.NewDecoder(d.ctx)}
+	known[string(prefix)] = in
+	return in, nil
 }
 
 // Locate implements decode.Decoder. Places in slots that are Lazy count from behind the prefix, as the decoder within left them.
 func (d *decoder) Locate(record []byte, slots []decode.Slot) error {
-	in, err := d.find(record)
+	in, n, err := d.find(record)
 	if err != nil {
 		return err
 	}
-	n := len(in.prefix)
 	if err := in.Locate(record[n:], slots); err != nil {
 		return d.shift(err, n)
 	}
@@ -174,11 +252,10 @@ func (d *decoder) Locate(record []byte, slots []decode.Slot) error {
 
 // Settle implements decode.Decoder.
 func (d *decoder) Settle(record []byte, i int, s decode.Slot, scratch []byte) (decode.Slot, []byte, error) {
-	in, err := d.find(record)
+	in, n, err := d.find(record)
 	if err != nil {
 		return decode.Slot{}, scratch, err
 	}
-	n := len(in.prefix)
 	out, scratch, err := in.Settle(record[n:], i, s, scratch)
 	if err != nil {
 		return out, scratch, d.shift(err, n)

@@ -37,9 +37,13 @@ func (w *jsonWriters) SplitIndex(body []byte) (index, rest []byte, err error) {
 	return body[:1], body[1:], nil
 }
 
-func (w *jsonWriters) Compile(_ context.Context, id uint32, index []byte, wanted []int) (decode.Plan, error) {
+func (w *jsonWriters) Compile(_ context.Context, named ID, index []byte, wanted []int) (decode.Plan, error) {
 	w.asked.Add(1)
+	id := named.Number
 	name := "n"
+	if named.Global {
+		id = 1
+	}
 	switch {
 	case id == 66:
 		return nil, errDown
@@ -148,6 +152,55 @@ func TestMessagesOfOneSchemaAreToldApart(t *testing.T) {
 			t.Errorf("%q: got %s, want %s", rec, got, want)
 		}
 	}
+}
+
+// headed shows what a decoder makes of a record with a header.
+func headed(d decode.Decoder, header, rec string) string {
+	h := d.(decode.Headed)
+	defer h.SetHeader(nil)
+	h.SetHeader([]byte(header))
+	return decoded(d, []byte(rec))
+}
+
+func TestHeadersNameSchemas(t *testing.T) {
+	w := &jsonWriters{indexed: true}
+	d := newDecoder(t, w)
+	guid := "\x01\x89\x79\x17\x62\x23\x36\x41\x86\x96\x74\x29\x9b\x90\xa8\x02\xe2"
+	for _, c := range []struct{ header, record, want string }{
+		{"\x00\x00\x00\x00\x01\x00", `{"n":1,"m":9,"s":"a"}`, "1 a"},
+		{"\x00\x00\x00\x00\x01\x02", `{"m":2}`, "2 NULL"},
+		{"\x00\x00\x00\x00\x01\x00", `{"n":`, "truncated at byte 5"},
+		{guid + "\x00", `{"n":3,"m":4}`, "3 NULL"},
+		{guid + "\x02", `{"n":3,"m":4}`, "4 NULL"},
+		{guid, `{"n":3}`, "truncated"},
+		{guid[:16], `{"n":3}`, "no schema id: the header for it ends within the id"},
+		{"", `{"n":3}`, "no schema id: the header for it is empty"},
+		{"\x07", `{"n":3}`, "no schema id: the header for it begins with 0x07, known are 0 and 1"},
+		{"\x00\x00\x00\x1b\x58\x00", `{}`, "unknown schema id: there is no schema 7000"},
+		{"\x00\x00\x00\x00\x42\x00", `{}`, "the registry is down"},
+	} {
+		if got := headed(d, c.header, c.record); got != c.want {
+			t.Errorf("%q, %q: got %s, want %s", c.header, c.record, got, c.want)
+		}
+		// A record without a header is read as before.
+		if got := decoded(d, record(1, "\x00{\"n\":5}")); got != "5 NULL" {
+			t.Errorf("without a header: %s", got)
+		}
+	}
+	if got := (ID{Global: true, GUID: [16]byte([]byte(guid[1:]))}).String(); got != "89791762-2336-4186-9674-299b90a802e2" {
+		t.Error(got)
+	}
+}
+
+func FuzzHeaders(f *testing.F) {
+	f.Add([]byte("\x00\x00\x00\x00\x01\x00"), []byte(`{"n":1}`))
+	f.Add([]byte("\x01\x89\x79\x17\x62\x23\x36\x41\x86\x96\x74\x29\x9b\x90\xa8\x02\xe2\x02"), []byte(`{"m":1}`))
+	f.Fuzz(func(t *testing.T, header, rec []byte) {
+		d := newDecoder(t, &jsonWriters{indexed: true})
+		if once, again := headed(d, string(header), string(rec)), headed(d, string(header), string(rec)); once != again {
+			t.Fatalf("%q, %q: %s, then %s", header, rec, once, again)
+		}
+	})
 }
 
 // However many ids a topic holds, a decoder keeps few.

@@ -30,6 +30,7 @@ var layers = map[string][]string{
 	"functions/readkafka":          {"functions/named", "planner", "planner/expr", "internal/scan", "internal/ops", "internal/kafka", "internal/decode/...", "internal/registry", "internal/catalog"},
 	"internal/catalog":             {},
 	"internal/catalog/catalogtest": {"internal/catalog"},
+	"internal/catalog/pgcatalog":   {"internal/catalog"},
 	"internal/option":              {},
 	"internal/column":              {},
 	"internal/convert":             {},
@@ -83,6 +84,7 @@ var owners = map[string][]string{
 	"github.com/dolthub/vitess":          {"server", "planner", "planner/agg", "planner/expr", "functions", "functions/named", "functions/kafkameta", "functions/readkafka", "streaming/sqltable", "internal/testkit"},
 	"github.com/twmb/franz-go/pkg/kfake": {"internal/demo", "internal/testkit"},
 	"github.com/cockroachdb/pebble":      {"streaming/store/pebblestore"},
+	"github.com/jackc/pgx/v5":            {"streaming/store/pgstore", "internal/catalog/pgcatalog"},
 }
 
 type pkg struct {

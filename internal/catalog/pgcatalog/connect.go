@@ -1,0 +1,114 @@
+package pgcatalog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"millrace/internal/sqlerr"
+)
+
+// parse reads the URL. What it does not say comes from libpq's variables, such as PGPASSWORD, and from ~/.pgpass. The error holds nothing of the URL, which may have a password.
+func parse(url string) (*pgxpool.Config, error) {
+	config, err := pgxpool.ParseConfig(url)
+	if err != nil {
+		reason := "it is not a URL of PostgreSQL"
+		if parsed := new(pgconn.ParseConfigError); errors.As(err, &parsed) {
+			if cause := parsed.Unwrap(); cause != nil && !strings.Contains(cause.Error(), "://") {
+				reason = cause.Error()
+			}
+		}
+		return nil, fmt.Errorf("'--store': %s; write postgres://user@host:port/database, and the password into the variable MILLRACE_STORE_PASSWORD", reason)
+	}
+	config.MaxConns, config.MinConns = 2, 0
+	if config.ConnConfig.ConnectTimeout <= 0 || config.ConnConfig.ConnectTimeout > attemptTime {
+		config.ConnConfig.ConnectTimeout = attemptTime
+	}
+	config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeExec // poolers do not keep prepared statements
+	if config.ConnConfig.RuntimeParams["application_name"] == "" {
+		config.ConnConfig.RuntimeParams["application_name"] = "millrace"
+	}
+	return config, nil
+}
+
+// place is where a database is, without a password.
+func place(c *pgxpool.Config) string {
+	return "postgres://" + net.JoinHostPort(c.ConnConfig.Host, strconv.Itoa(int(c.ConnConfig.Port))) + "/" + c.ConnConfig.Database
+}
+
+// passes reports whether an error is one that time may mend.
+func passes(err error) bool {
+	var server *pgconn.PgError
+	if errors.As(err, &server) {
+		switch server.Code {
+		case "40001", "40P01": // conflicts
+			return true
+		case "23505", "42P06", "42P07": // CREATE … IF NOT EXISTS at once with another
+			return true
+		case "25006": // a standby; another address of the list may be the primary now
+			return true
+		}
+		switch server.Code[:min(2, len(server.Code))] {
+		case "08", "53", "57", "58": // connections, resources, an administrator who stops it, its disk
+			return true
+		}
+		return false
+	}
+	var connect *pgconn.ConnectError
+	if errors.As(err, &connect) {
+		message := connect.Error()
+		return !strings.Contains(message, "tls") && !strings.Contains(message, "certificate") && !strings.Contains(message, "server refused TLS")
+	}
+	return !errors.Is(err, context.Canceled)
+}
+
+func (d *Document) fault(err error) error { return fault(d.pool.Config(), err) }
+
+// fault is an error for who runs the server, or the statement that needed the catalog.
+func fault(c *pgxpool.Config, err error) error {
+	if err == nil {
+		return nil
+	}
+	e := sqlerr.New(sqlerr.StoreAway, "%s cannot be used: %v", place(c), reason(err)).WithCause(err)
+	user, database := c.ConnConfig.User, c.ConnConfig.Database
+	var server *pgconn.PgError
+	if !errors.As(err, &server) {
+		return e.WithHint("see that PostgreSQL runs at that address, and that the network and its listen_addresses let this machine reach it")
+	}
+	switch server.Code {
+	case "28P01", "28000":
+		return e.WithHint("the user of --store is '%s': see that its password is in MILLRACE_STORE_PASSWORD, PGPASSWORD or ~/.pgpass, and what pg_hba.conf says of this machine", user)
+	case "3D000":
+		return e.WithHint("CREATE DATABASE \"%s\" OWNER \"%s\" makes it", database, user)
+	case "42501":
+		return e.WithHint("GRANT CREATE ON DATABASE \"%s\" TO \"%s\" lets it make the schema millrace", database, user)
+	case "25006":
+		return e.WithHint("it only reads: name the primary, or all servers with target_session_attrs=read-write (postgres://a,b/%s?target_session_attrs=read-write)", database)
+	case "53300":
+		return e.WithHint("raise max_connections of PostgreSQL, or have fewer clients")
+	}
+	return e
+}
+
+// reason is the last cause of an error in one line.
+func reason(err error) string {
+	var server *pgconn.PgError
+	if errors.As(err, &server) {
+		return server.Message + " (SQLSTATE " + server.Code + ")"
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		return "it does not answer within " + attemptTime.String()
+	}
+	var op *net.OpError
+	if errors.As(err, &op) {
+		return op.Error()
+	}
+	return strings.Join(strings.Fields(err.Error()), " ")
+}

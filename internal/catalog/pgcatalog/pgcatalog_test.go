@@ -1,0 +1,104 @@
+package pgcatalog
+
+import (
+	"context"
+	"crypto/rand"
+	"net/url"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"go.uber.org/goleak"
+
+	"millrace/internal/catalog"
+	"millrace/internal/catalog/catalogtest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// variable names a PostgreSQL server whose user may create databases.
+const variable = "MILLRACE_TEST_POSTGRES"
+
+// database makes a database that is dropped with the test, and gives its URL.
+func database(t *testing.T) string {
+	t.Helper()
+	server := os.Getenv(variable)
+	if server == "" {
+		t.Skipf("%s names no server (scripts/postgres/server starts one)", variable)
+	}
+	ctx := context.Background()
+	conn, err := pgx.Connect(ctx, server)
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := "catalog_" + strings.ToLower(rand.Text())
+	if _, err := conn.Exec(ctx, "CREATE DATABASE "+name); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if _, err := conn.Exec(ctx, "DROP DATABASE "+name); err != nil {
+			t.Error(err)
+		}
+		if err := conn.Close(ctx); err != nil {
+			t.Error(err)
+		}
+	})
+	u, err := url.Parse(server)
+	if err != nil {
+		t.Fatal(err)
+	}
+	u.Path = "/" + name
+	return u.String()
+}
+
+func TestDocument(t *testing.T) {
+	catalogtest.Run(t, catalogtest.Backend{Shared: true, Place: func(t *testing.T) func() (catalog.Document, error) {
+		at := database(t)
+		return func() (catalog.Document, error) { return Open(context.Background(), at, Options{}) }
+	}})
+}
+
+func TestErrorsSayWhatToDo(t *testing.T) {
+	at := database(t)
+	for _, c := range []struct {
+		name   string
+		change func(*url.URL)
+		want   []string
+	}{
+		{"no server", func(u *url.URL) { u.Host = "127.0.0.1:1" }, []string{"postgres://127.0.0.1:1/", "connection refused"}},
+		{"no database", func(u *url.URL) { u.Path = "/nowhere" }, []string{"does not exist", "3D000"}},
+		{"no user", func(u *url.URL) { u.User = url.UserPassword("nobody", "canary") }, []string{"nobody"}},
+		{"TLS where there is none", func(u *url.URL) { u.RawQuery = "sslmode=require" }, []string{"TLS"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			u, err := url.Parse(at)
+			if err != nil {
+				t.Fatal(err)
+			}
+			c.change(u)
+			d, err := Open(context.Background(), u.String(), Options{})
+			if err == nil {
+				_ = d.Close()
+				t.Fatal("it opens")
+			}
+			for _, want := range c.want {
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("%q does not say %q", err, want)
+				}
+			}
+			if strings.Contains(err.Error(), "canary") {
+				t.Errorf("%q shows a password", err)
+			}
+		})
+	}
+}
+
+func TestURLsAreReadWithoutShowingThem(t *testing.T) {
+	for _, bad := range []string{"postgres://u:canary@host:port/db", "postgres://u:canary@[::1/db", "mysql://u:canary@h/db", "postgres://u:canary@h/db?sslmode=what", "postgres://u:canary@h/db?connect_timeout=x"} {
+		_, err := Open(context.Background(), bad, Options{})
+		if err == nil || strings.Contains(err.Error(), "canary") || !strings.Contains(err.Error(), "'--store'") {
+			t.Errorf("%v", err)
+		}
+	}
+}

@@ -35,7 +35,7 @@ func (s *Scan) Describe(ctx *sql.Context, _ sql.DescribeOptions) string {
 
 // openSplits asks the cluster what s would read now.
 func (s *Scan) openSplits(ctx *sql.Context) ([]scan.Split, error) {
-	src, err := s.open(ctx, nil)
+	src, err := s.open(ctx, nil, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -313,14 +313,15 @@ func (s *Scan) RowIter(ctx *sql.Context, _ sql.Row) (sql.RowIter, error) {
 // read starts the scan.
 func (s *Scan) read(ctx *sql.Context) (sql.RowIter, error) {
 	budget := s.options.scanBudget(ctx)
-	src, err := s.open(ctx, budget)
+	faults := new(scan.Faults)
+	src, err := s.open(ctx, budget, faults)
 	if err != nil {
 		return nil, err
 	}
 	if readingFigures(ctx) != nil {
 		src = &watchedSource{Source: src}
 	}
-	o := ops.RunOptions{Memory: budget, Temp: s.options.Temp, SpillBytes: s.options.SpillBytes}
+	o := ops.RunOptions{Memory: budget, Temp: s.options.Temp, SpillBytes: s.options.SpillBytes, Faults: faults}
 	if live(ctx, s.table) {
 		// There may be many of them, and a client that does not read must not cost much: the source reads again what it has to.
 		o.MaxBatchBytes, o.QueueBytes = liveBatchBytes, liveQueueBytes

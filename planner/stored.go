@@ -103,13 +103,13 @@ func (in *inputs) storedColumn(i int, f column.Field) ops.Expr {
 	return ops.Column(len(in.stored)-1, f)
 }
 
-// open fixes what s reads.
-func (s *Scan) open(ctx *sql.Context, budget *memory.Budget) (scan.Source, error) {
+// open fixes what s reads, what it takes memory from, and where bad data is counted.
+func (s *Scan) open(ctx *sql.Context, budget *memory.Budget, faults *scan.Faults) (scan.Source, error) {
 	if leaf, ok := s.table.(storedLeaf); ok {
 		return leaf.table.OpenStored(ctx, s.stored)
 	}
 	req := s.request
-	req.Memory = budget
+	req.Memory, req.Faults = budget, faults
 	return s.table.Open(ctx, req)
 }
 

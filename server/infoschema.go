@@ -139,6 +139,9 @@ var scansSchema = columnsIn("kafka_scans",
 	&sql.Column{Name: "memory_bytes", Type: types.Int64},
 	&sql.Column{Name: "memory_peak_bytes", Type: types.Int64},
 	&sql.Column{Name: "spilled_bytes", Type: types.Int64},
+	&sql.Column{Name: "bad_records", Type: types.Int64},
+	&sql.Column{Name: "bad_fields", Type: types.Int64},
+	&sql.Column{Name: "dropped_records", Type: types.Int64},
 	&sql.Column{Name: "error", Type: infoText(2048), Nullable: true},
 )
 
@@ -163,7 +166,7 @@ func (e *engine) scanRows(ctx *sql.Context) []sql.Row {
 		}
 		rows[i] = sql.Row{r.id, uint64(r.connection), r.statement, r.user, r.topics, string(r.state), r.started.UTC(), finished, s.Splits, s.SplitsDone, s.Offsets, s.OffsetsDone,
 			share, s.Records, s.BytesFetched, s.BytesDecoded, s.Batches, s.BatchesSkipped, s.BatchesCounted, s.Requests, s.Retries,
-			rate(s.BytesFetched, until.Sub(r.started)) / 1e6, r.memory, r.peak, r.spilled, failed}
+			rate(s.BytesFetched, until.Sub(r.started)) / 1e6, r.memory, r.peak, r.spilled, r.badRecords, r.badFields, r.dropped, failed}
 	}
 	return rows
 }

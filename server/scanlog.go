@@ -45,7 +45,9 @@ type scanRecord struct {
 	stats    scan.Stats
 	// memory is what the scan holds now, peak the most that it held, spilled what it wrote to disk for want of more.
 	memory, peak, spilled int64
-	err                   string
+	// badRecords, badFields and dropped are what was met of bad data.
+	badRecords, badFields, dropped int64
+	err                            string
 }
 
 // scanState is how far a scan has come.
@@ -65,6 +67,7 @@ type observed struct {
 	scan.Source
 	engine    *engine
 	held      *memory.Budget
+	faults    *scan.Faults
 	statement context.Context
 	once      sync.Once
 
@@ -73,9 +76,9 @@ type observed struct {
 }
 
 // observe puts a scan into the log and counts what it reads: for the process, and for the session whose statement it belongs to.
-func (e *engine) observe(ctx *sql.Context, src scan.Source, held *memory.Budget) scan.Source {
+func (e *engine) observe(ctx *sql.Context, src scan.Source, req scan.Request) scan.Source {
 	e.metrics.scans.running.Inc()
-	o := &observed{Source: src, engine: e, held: held, statement: ctx.Context, record: scanRecord{
+	o := &observed{Source: src, engine: e, held: req.Memory, faults: req.Faults, statement: ctx.Context, record: scanRecord{
 		connection: ctx.Session.ID(), statement: ctx.Pid(), user: ctx.Session.Client().User, topics: topicsOf(src.Splits()), state: scanPlanned, started: time.Now(),
 		endless: slices.ContainsFunc(src.Splits(), func(s scan.Split) bool { return s.Range.To == math.MaxInt64 }),
 	}}
@@ -159,6 +162,7 @@ func (o *observed) Close() {
 			r.state, r.finished = scanStopped, time.Now()
 		}
 		e.metrics.scans.add(r.stats, r.peak)
+		e.metrics.scans.addFaults(o.faults)
 		if x, ok := e.sessions.Load(r.connection); ok {
 			x.(*session).scanned.add(r.statement, r.stats)
 		}
@@ -174,6 +178,12 @@ func (o *observed) now() scanRecord {
 	r := o.record
 	r.stats = o.Source.Stats()
 	r.memory, r.peak, r.spilled = o.held.Used(), o.held.Peak(), o.held.Spilled()
+	for _, format := range o.faults.Formats() {
+		f := o.faults.Of(format)
+		r.badRecords += f.Records.Load()
+		r.badFields += f.Fields.Load()
+		r.dropped += f.Dropped.Load()
+	}
 	return r
 }
 

@@ -183,3 +183,32 @@ func TestTopicsOfManySplitsAreNamedInPart(t *testing.T) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
+
+// Bad data of queries is counted: who runs the server sees a producer that went wrong without reading warnings of others.
+func TestBadDataIsCounted(t *testing.T) {
+	b := testkit.StartBroker(t)
+	b.Topic(t, "mixed", 1, nil)
+	for _, value := range []string{`{"n":1}`, `{"n":"x"}`, `{`, `{"n":4}`, ``} {
+		testkit.Produce(t, b.Client(t), &kgo.Record{Topic: "mixed", Value: []byte(value)})
+	}
+	r := start(t)
+	root := r.root(t)
+	call := func(mode string) string {
+		return "read_kafka(bootstrapServers => '" + b.Addrs[0] + "', subscribe => 'mixed', format => 'json', schema => 'n INT', mode => '" + mode + "')"
+	}
+	want(t, root, "SELECT sum(n) AS s FROM "+call("PERMISSIVE"), "s\n5")
+	const last = "SELECT records, bad_records, bad_fields, dropped_records FROM information_schema.kafka_scans ORDER BY scan_id DESC LIMIT 1"
+	const head = "records|bad_records|bad_fields|dropped_records\n"
+	want(t, root, last, head+"5|2|1|0")
+	want(t, root, "SELECT count(*) AS n FROM "+call("DROPMALFORMED"), "n\n2")
+	want(t, root, last, head+"5|2|1|3")
+	// Nothing is decoded where nothing is asked of the fields.
+	want(t, root, "SELECT count(*) AS n FROM "+call("PERMISSIVE"), "n\n5")
+	want(t, root, last, head+"5|0|0|0")
+	text := metricsText(t, r)
+	for _, metric := range []string{`millrace_scan_bad_records_total{format="json"} 4`, `millrace_scan_bad_fields_total{format="json"} 2`, `millrace_scan_dropped_records_total{format="json"} 3`} {
+		if !strings.Contains(text, metric+"\n") {
+			t.Errorf("/metrics lacks %s", metric)
+		}
+	}
+}

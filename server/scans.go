@@ -52,7 +52,7 @@ func (x *session) sessionValue(name string) *sqlparser.SQLVal {
 type scanMetrics struct {
 	running                                             prometheus.Gauge
 	finished, records, bytes, requests, retries, splits prometheus.Counter
-	batches                                             *prometheus.CounterVec
+	batches, badRecords, badFields, dropped             *prometheus.CounterVec
 	peak                                                prometheus.Histogram
 }
 
@@ -62,14 +62,22 @@ func newScanMetrics(r prometheus.Registerer) *scanMetrics {
 		r.MustRegister(c)
 		return c
 	}
+	byFormat := func(name, help string) *prometheus.CounterVec {
+		c := prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, []string{"format"})
+		r.MustRegister(c)
+		return c
+	}
 	m := &scanMetrics{
-		running:  prometheus.NewGauge(prometheus.GaugeOpts{Name: "millrace_scans_running", Help: "Scans of topics that are open."}),
-		finished: counter("millrace_scans_total", "Scans of topics that ended."),
-		records:  counter("millrace_scan_records_total", "Records that scans delivered or counted."),
-		bytes:    counter("millrace_scan_fetched_bytes_total", "Bytes of record batches that scans fetched."),
-		requests: counter("millrace_scan_requests_total", "Fetch requests that scans sent."),
-		retries:  counter("millrace_scan_retries_total", "Fetch requests that were sent again after a passing failure."),
-		splits:   counter("millrace_scan_splits_total", "Ranges of partitions that scans read."),
+		running:    prometheus.NewGauge(prometheus.GaugeOpts{Name: "millrace_scans_running", Help: "Scans of topics that are open."}),
+		finished:   counter("millrace_scans_total", "Scans of topics that ended."),
+		records:    counter("millrace_scan_records_total", "Records that scans delivered or counted."),
+		bytes:      counter("millrace_scan_fetched_bytes_total", "Bytes of record batches that scans fetched."),
+		requests:   counter("millrace_scan_requests_total", "Fetch requests that scans sent."),
+		retries:    counter("millrace_scan_retries_total", "Fetch requests that were sent again after a passing failure."),
+		splits:     counter("millrace_scan_splits_total", "Ranges of partitions that scans read."),
+		badRecords: byFormat("millrace_scan_bad_records_total", "Records that could not be decoded, in scans that ended."),
+		badFields:  byFormat("millrace_scan_bad_fields_total", "Values of decoded records that did not fit their columns, in scans that ended."),
+		dropped:    byFormat("millrace_scan_dropped_records_total", "Records that mode DROPMALFORMED left out, in scans that ended."),
 		batches: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "millrace_scan_batches_total", Help: "Record batches by what was done with them: read, skipped or counted by their header.",
 		}, []string{"how"}),
@@ -93,4 +101,14 @@ func (m *scanMetrics) add(s scan.Stats, peak int64) {
 	m.batches.WithLabelValues("read").Add(float64(s.Batches))
 	m.batches.WithLabelValues("skipped").Add(float64(s.BatchesSkipped))
 	m.batches.WithLabelValues("counted").Add(float64(s.BatchesCounted))
+}
+
+// addFaults counts the bad data of a scan that ended. A format is there from its first scan on, with 0 while all is well.
+func (m *scanMetrics) addFaults(f *scan.Faults) {
+	for _, format := range f.Formats() {
+		n := f.Of(format)
+		m.badRecords.WithLabelValues(format).Add(float64(n.Records.Load()))
+		m.badFields.WithLabelValues(format).Add(float64(n.Fields.Load()))
+		m.dropped.WithLabelValues(format).Add(float64(n.Dropped.Load()))
+	}
 }

@@ -49,10 +49,10 @@ func (n *Node) decoding(ctx *sql.Context) (*layout, error) {
 				taken[strings.ToLower(field.Name)] = true
 			}
 		}
-		l.decoded(planner.Records{From: scan.Key, How: ops.NewDecoding(key, f.Mode, "key"), Headed: f.registered(f.Key, partKey)}, "key_", taken)
+		l.decoded(planner.Records{From: scan.Key, How: ops.NewDecoding(key, f.Mode, "key", f.Key), Headed: f.registered(f.Key, partKey)}, "key_", taken)
 	}
 	if value != nil {
-		l.decoded(planner.Records{From: scan.Value, How: ops.NewDecoding(value, f.Mode, "value"), Headed: f.registered(f.Value, partValue)}, "", nil)
+		l.decoded(planner.Records{From: scan.Value, How: ops.NewDecoding(value, f.Mode, "value", f.Value), Headed: f.registered(f.Value, partValue)}, "", nil)
 	} else {
 		l.plain("value", scan.Value, types.LongBlob)
 	}

@@ -11,7 +11,6 @@ import (
 
 	"millrace/functions/named"
 	"millrace/internal/kafka"
-	"millrace/internal/memory"
 	"millrace/internal/scan"
 	"millrace/planner"
 )
@@ -31,9 +30,9 @@ type Env struct {
 	Registries *Registries
 	// Privileges, when not nil, gives what checks the privileges of a session's user: finding the columns may ask a broker or a registry.
 	Privileges func() sql.PrivilegedOperationChecker
-	// Observe, when not nil, is given each source that a call opens, and what its scan takes memory from, and gives the source to use instead: the server
-	// counts what scans read and hold.
-	Observe func(ctx *sql.Context, src scan.Source, held *memory.Budget) scan.Source
+	// Observe, when not nil, is given each source that a call opens and the request that it was opened for, and gives the source to use instead: the server
+	// counts what scans read and hold, and the bad data that is met.
+	Observe func(ctx *sql.Context, src scan.Source, req scan.Request) scan.Source
 }
 
 // Node is a call of read_kafka in a plan. It is immutable.
@@ -200,7 +199,7 @@ func (n *Node) Open(ctx *sql.Context, req scan.Request) (scan.Source, error) {
 	if err != nil || n.env.Observe == nil {
 		return src, err
 	}
-	return n.env.Observe(ctx, src, req.Memory), nil
+	return n.env.Observe(ctx, src, req), nil
 }
 
 // plan fixes what is read.

@@ -21,7 +21,6 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"millrace/internal/kafka"
-	held "millrace/internal/memory"
 	"millrace/internal/scan"
 	"millrace/internal/sqlerr"
 	"millrace/planner"
@@ -102,7 +101,7 @@ func newSessionWith(t *testing.T, broker string, observe func(*sql.Context, scan
 	t.Cleanup(registries.Close)
 	env := Env{Pool: pool, Registries: registries}
 	if observe != nil {
-		env.Observe = func(ctx *sql.Context, src scan.Source, _ *held.Budget) scan.Source { return observe(ctx, src) }
+		env.Observe = func(ctx *sql.Context, src scan.Source, _ scan.Request) scan.Source { return observe(ctx, src) }
 	}
 	pro := &provider{memory.NewDBProvider(memory.NewDatabase("db")), New(env)}
 	a := analyzer.NewBuilder(pro).Build()

@@ -46,7 +46,7 @@ func (n *Node) sample(ctx *sql.Context, of part, most int) ([][]byte, error) {
 		return nil, err
 	}
 	if n.env.Observe != nil {
-		src = n.env.Observe(ctx, src, nil)
+		src = n.env.Observe(ctx, src, scan.Request{})
 	}
 	defer src.Close()
 	s := &sampler{most: most}

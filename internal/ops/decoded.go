@@ -15,14 +15,15 @@ type Decoding struct {
 	schema decode.Schema
 	mode   decode.Mode
 	name   string
+	format string
 
 	mu    sync.Mutex
 	plans map[string]decode.Plan // by the wanted fields
 }
 
-// NewDecoding decodes by schema; name is what errors call the source, such as value.
-func NewDecoding(schema decode.Schema, mode decode.Mode, name string) *Decoding {
-	return &Decoding{schema: schema, mode: mode, name: name, plans: map[string]decode.Plan{}}
+// NewDecoding decodes by schema, which is of a format, such as avro; name is what errors call the source, such as value.
+func NewDecoding(schema decode.Schema, mode decode.Mode, name, format string) *Decoding {
+	return &Decoding{schema: schema, mode: mode, name: name, format: format, plans: map[string]decode.Plan{}}
 }
 
 // Fields are the columns that records decode to.

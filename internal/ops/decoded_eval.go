@@ -191,6 +191,7 @@ func (e *wellFormedEval) choose(in *column.Batch, sel []int32, want bool, dst []
 	}
 	if want {
 		e.from.lane.faults.dropped.Add(int64(len(rows) - k))
+		e.from.counts.Dropped.Add(int64(len(rows) - k))
 	}
 	return dst[:k], nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"millrace/internal/column"
 	"millrace/internal/decode"
+	"millrace/internal/scan"
 	"millrace/internal/sqlerr"
 )
 
@@ -21,6 +22,8 @@ type recordSet struct {
 	// fields are the wanted fields, complete when the first batch comes.
 	fields    []int
 	keepTexts bool
+	// counts are those of the format.
+	counts *scan.FormatFaults
 
 	decoder decode.Decoder
 	// headed is decoder where it is told what headers say, and headers is that for the batch; else nil.
@@ -51,7 +54,7 @@ func (l *lane) records(x Expr, how *Decoding) *recordSet {
 	key := fmt.Sprintf("records %p of %s", how, identity(x))
 	r, ok := l.shared[key].(*recordSet)
 	if !ok {
-		r = &recordSet{lane: l, how: how, faults: map[int32]fault{}}
+		r = &recordSet{lane: l, how: how, counts: l.formats.Of(how.format), faults: map[int32]fault{}}
 		if with, ok := x.(*withSchemaID); ok {
 			r.id, x = l.bindHeld(with.id), with.Expr
 		}
@@ -161,6 +164,7 @@ func (r *recordSet) badRecord(i int32, err error, slots []decode.Slot) error {
 	clear(slots)
 	r.bad[i>>6] |= 1 << (uint(i) & 63)
 	r.lane.faults.record(e.Reason)
+	r.counts.Records.Add(1)
 	r.faults[i] = fault{-1, r.text(e)}
 	return nil
 }
@@ -173,6 +177,7 @@ func (r *recordSet) badField(i int32, slot int, err error) error {
 	}
 	r.slots[int(i)*len(r.fields)+slot] = decode.Slot{}
 	r.lane.faults.field(e.Reason)
+	r.counts.Fields.Add(1)
 	if first, ok := r.faults[i]; !ok || slot < first.slot {
 		r.faults[i] = fault{slot, r.text(e)}
 	}

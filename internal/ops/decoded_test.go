@@ -125,7 +125,7 @@ func recordBatch(records []any) *column.Batch {
 
 func TestDecodedFieldsAreThoseOfEachRecordAlone(t *testing.T) {
 	r := rand.New(rand.NewSource(1))
-	how := NewDecoding(ordersSchema, decode.Permissive, "value")
+	how := NewDecoding(ordersSchema, decode.Permissive, "value", "json")
 	x := Column(0, valueField)
 	l := newLane(map[string]int{})
 	var fields []evaluator
@@ -196,7 +196,7 @@ func TestDecodedFieldsAreThoseOfEachRecordAlone(t *testing.T) {
 
 // A bad record counts once, whatever is asked of it and in how many steps.
 func TestFaultsCountOnce(t *testing.T) {
-	how := NewDecoding(ordersSchema, decode.DropMalformed, "value")
+	how := NewDecoding(ordersSchema, decode.DropMalformed, "value", "json")
 	x := Column(0, valueField)
 	l := newLane(map[string]int{})
 	id, good := l.bind(must(Decoded(x, how, 0))), asPredicate(must(WellFormed(x, how)), l)
@@ -217,7 +217,7 @@ func TestFaultsCountOnce(t *testing.T) {
 }
 
 func TestFailFastNamesTheFirstBadRecord(t *testing.T) {
-	how := NewDecoding(ordersSchema, decode.FailFast, "value")
+	how := NewDecoding(ordersSchema, decode.FailFast, "value", "json")
 	l := newLane(map[string]int{})
 	good := asPredicate(must(WellFormed(Column(0, valueField), how)), l)
 	l.batch++
@@ -234,7 +234,7 @@ func BenchmarkDecoded(b *testing.B) {
 		records = append(records, fmt.Sprintf(`{"id":%d,"name":"customer %d","price":%d.25,"ratio":0.5,"paid":true,"items":[1,2,3]}`, i, i, i))
 	}
 	in := recordBatch(records)
-	how := NewDecoding(ordersSchema, decode.Permissive, "value")
+	how := NewDecoding(ordersSchema, decode.Permissive, "value", "json")
 	l := newLane(map[string]int{})
 	id, name := l.bind(must(Decoded(Column(0, valueField), how, 0))), l.bind(must(Decoded(Column(0, valueField), how, 1)))
 	b.ReportAllocs()

@@ -5,13 +5,15 @@ import (
 	"fmt"
 
 	"millrace/internal/column"
+	"millrace/internal/scan"
 )
 
 // lane is what the evaluators of one lane share. It belongs to the lane's goroutine.
 type lane struct {
-	// ctx ends with the run; faults counts its bad data.
-	ctx    context.Context
-	faults *faults
+	// ctx ends with the run; faults counts its bad data, and formats the same by format.
+	ctx     context.Context
+	faults  *faults
+	formats *scan.Faults
 	// uses counts how often each expression of the plan occurs, by its identity; it belongs to the plan.
 	uses map[string]int
 	// memos are the evaluators of expressions that occur more than once, by identity.
@@ -35,7 +37,7 @@ func newLane(uses map[string]int) *lane {
 // newLane is a lane of st.
 func (st *stage) newLane() *lane {
 	l := newLane(st.plan.uses)
-	l.ctx, l.faults = st.rows.ctx, &st.rows.faults
+	l.ctx, l.faults, l.formats = st.rows.ctx, &st.rows.faults, st.rows.options.Faults
 	return l
 }
 

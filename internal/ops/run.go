@@ -25,6 +25,8 @@ type RunOptions struct {
 	Temp   *spill.Space
 	// SpillBytes is the least that a lane writes out at once, and so may always hold (1 MiB).
 	SpillBytes int
+	// Faults, when not nil, counts bad data as well.
+	Faults *scan.Faults
 }
 
 func (o RunOptions) withDefaults() RunOptions {

@@ -214,6 +214,8 @@ type Request struct {
 	Lanes int
 	// Memory is what the source takes its buffers from, nil for no bound. What one answer takes it may always have; what it reads ahead it may not.
 	Memory *memory.Budget
+	// Faults is where those who decode the records will count bad ones, nil for nowhere.
+	Faults *Faults
 	// Newest, when not nil, allows reading backwards. A source that cannot may deliver everything.
 	Newest *Newest
 	// Extremes says that of the fields Offset and Timestamp only the extremes matter: the least and the greatest offset, and the greatest

@@ -99,6 +99,7 @@ type tail struct {
 	// follower is the Sink that wants to know how far each partition was read, nil when it does not; moved are those that were read on since it was told.
 	follower scan.Follower
 	moved    []*follow
+	reached  []scan.Reached
 	parser   *parser
 	splits   []scan.Split
 
@@ -130,9 +131,10 @@ type follow struct {
 	sub  *subscription
 	live bool
 	held []delivery
-	// moving is set while the partition is among tail.moved; reached is what next was when it was last noted there.
+	// moving is set while the partition is among tail.moved; reached is what next was when it was last noted there, epoch the newest that its records may have.
 	moving  bool
 	reached int64
+	epoch   int32
 	// joined is when sub began. failing counts the subscriptions in a row that ended before they had lasted or brought anything, since is when that began.
 	joined  time.Time
 	failing int
@@ -206,7 +208,7 @@ func (t *tail) topic(name string, id [16]byte) *tailTopic {
 func (t *tail) add(topic *tailTopic, p *PartitionState, next int64, earliest bool) *follow {
 	part := &partition{topic: &topic.topicRef, number: p.Partition, at: topic.at, touched: math.MaxInt64, replica: -1, leader: leader{p.Leader, p.LeaderEpoch}}
 	part.at.partition = p.Partition
-	f := &follow{partition: part, ranges: t.req.Bounds.Offsets, next: next, earliest: earliest}
+	f := &follow{partition: part, ranges: t.req.Bounds.Offsets, next: next, earliest: earliest, epoch: -1}
 	topic.partitions[p.Partition] = f
 	t.follows = append(t.follows, f)
 	return f

@@ -274,7 +274,7 @@ func (f *fetcher) take(part polledPart, a *kmsg.FetchResponseTopicPartition, sha
 	if to > p.next {
 		p.next, p.atEnd = to, to >= bound
 	}
-	c := chunk{from: part.from, to: to, data: a.RecordBatches, aborted: a.AbortedTransactions}
+	c := chunk{from: part.from, to: to, data: a.RecordBatches, epoch: part.epoch, aborted: a.AbortedTransactions}
 	if shared {
 		c.data = bytes.Clone(c.data) // else the chunk would keep the whole answer
 	}

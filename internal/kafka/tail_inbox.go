@@ -10,7 +10,9 @@ import (
 type chunk struct {
 	from, to int64
 	data     []byte
-	aborted  []kmsg.FetchResponseTopicPartitionAbortedTransaction
+	// epoch is the one that the leader was asked under, -1 for none: no batch has a newer one.
+	epoch   int32
+	aborted []kmsg.FetchResponseTopicPartitionAbortedTransaction
 }
 
 // delivery is a chunk for one subscription, or its end.

@@ -152,9 +152,9 @@ func (t *tail) loop(ctx context.Context, h *helpers) error {
 	}
 }
 
-// moves notes that a partition was read on. What it notes stays true while a helper has the partition again.
-func (t *tail) moves(f *follow) {
-	f.reached = f.next
+// moves notes that a partition was read on, from a leader of this epoch. What it notes stays true while a helper has the partition again.
+func (t *tail) moves(f *follow, epoch int32) {
+	f.reached, f.epoch = f.next, max(f.epoch, epoch)
 	if t.follower != nil && !f.moving {
 		f.moving = true
 		t.moved = append(t.moved, f)
@@ -163,11 +163,16 @@ func (t *tail) moves(f *follow) {
 
 // report tells a follower how far partitions were read. What they were read up to must have been pushed.
 func (t *tail) report() {
+	if t.follower == nil {
+		return
+	}
+	t.reached = t.reached[:0]
 	for _, f := range t.moved {
 		f.moving = false
-		t.follower.Passed(f.partition.topic.name, f.number, f.reached, f.leads().epoch)
+		t.reached = append(t.reached, scan.Reached{Topic: f.partition.topic.name, Partition: f.number, Next: f.reached, LeaderEpoch: f.epoch})
 	}
 	t.moved = t.moved[:0]
+	t.follower.Passed(t.reached)
 }
 
 // deliver takes a delivery. A partition whose subscription has ended is added to behind.
@@ -226,7 +231,7 @@ func (t *tail) read(ctx context.Context, f *follow, c chunk) error {
 	}
 	t.passed.Add(c.to - f.next)
 	f.next = c.to
-	t.moves(f)
+	t.moves(f, c.epoch)
 	t.count()
 	return nil
 }
@@ -298,7 +303,7 @@ type caughtUp struct{ *follow }
 func (j caughtUp) handle(ctx context.Context, t *tail) (behind []*follow, _ error) {
 	f := j.follow
 	f.live, f.joined = true, time.Now()
-	t.moves(f)
+	t.moves(f, f.leads().epoch) // the helper read up to what this leader had
 	held := f.held
 	f.held = nil
 	for _, d := range held {

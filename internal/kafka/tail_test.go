@@ -418,7 +418,11 @@ type passing struct {
 	told chan int64
 }
 
-func (p passing) Passed(_ string, _ int32, next int64, _ int32) { p.told <- next }
+func (p passing) Passed(reached []scan.Reached) {
+	for _, r := range reached {
+		p.told <- r.Next
+	}
+}
 
 func TestATailSaysHowFarItPassedOverMarkersOfTransactions(t *testing.T) {
 	b := testkit.StartBroker(t)

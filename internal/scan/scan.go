@@ -240,9 +240,20 @@ type Sink interface {
 // markers of transactions, ends at no record's offset.
 type Follower interface {
 	Sink
-	// Passed says that of a partition everything below next that is wanted has been pushed. It is called between pushes, by the same goroutine,
-	// with values that ascend for each partition.
-	Passed(topic string, partition int32, next int64, leaderEpoch int32)
+	// Passed says how far partitions were read: everything below Next that is wanted has been pushed. It is called by the goroutine that pushes, before it waits for
+	// more, also when no partition is to be named: what was pushed since the last call is then part of a step that goes on. Values of a partition ascend. The
+	// slice is valid until it returns.
+	Passed(reached []Reached)
+}
+
+// Reached is how far a partition was read.
+type Reached struct {
+	Topic     string
+	Partition int32
+	// Next is the offset after the last that was read or need not be read.
+	Next int64
+	// LeaderEpoch is one of a leader that has the records below Next, and no older than the last of them; -1 when brokers do not tell.
+	LeaderEpoch int32
 }
 
 // Stop is returned by Sink.Push when no more rows are wanted.

@@ -84,7 +84,11 @@ func (t *Table) follow(ctx context.Context, q Query, cluster *kafka.Cluster, sna
 		case <-due:
 		}
 		due = nil
-		if err := t.taken(ctx, q, g.take()); err != nil {
+		r := g.take()
+		if r == nil {
+			continue
+		}
+		if err := t.taken(ctx, q, r); err != nil {
 			return err
 		}
 		if err := t.pace(ctx, s); err != nil {

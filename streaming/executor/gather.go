@@ -267,6 +267,8 @@ type gathering struct {
 
 	mu  sync.Mutex
 	now *records
+	// open is set while records were pushed of which it was not yet told how far their partitions were read, full while the tail waits for room.
+	open, full bool
 }
 
 func newGathering(fields []scan.Field, maxRows int, maxBytes int64) *gathering {
@@ -282,12 +284,15 @@ func (g *gathering) Push(ctx context.Context, b *column.Batch) error {
 		if n := min(b.Live()-first, g.maxRows-g.now.rows); n > 0 && (g.now.rows == 0 || g.now.bytes < g.maxBytes) {
 			g.now.add(slice(b, first, first+n))
 			first += n
+			g.open = true
 		}
+		done := first == b.Live()
+		g.full = !done
 		g.mu.Unlock()
-		signal(g.ready)
-		if first == b.Live() {
-			return nil
+		if done {
+			return nil // Passed follows
 		}
+		signal(g.ready)
 		select {
 		case <-g.room:
 		case <-ctx.Done():
@@ -314,19 +319,30 @@ func slice(b *column.Batch, from, to int) *column.Batch {
 }
 
 // Passed implements scan.Follower.
-func (g *gathering) Passed(topic string, partition int32, next int64, leaderEpoch int32) {
+func (g *gathering) Passed(reached []scan.Reached) {
 	g.mu.Lock()
-	g.now.pass(store.Partition{Topic: topic, Partition: partition}, next, leaderEpoch)
+	news := g.open || len(reached) > 0
+	g.open = false
+	for _, r := range reached {
+		g.now.pass(store.Partition{Topic: r.Topic, Partition: r.Partition}, r.Next, r.LeaderEpoch)
+	}
 	g.mu.Unlock()
-	signal(g.ready)
+	if news {
+		signal(g.ready)
+	}
 }
 
 // Finish implements scan.Sink. A tail without an end never calls it.
 func (g *gathering) Finish(context.Context) error { return nil }
 
-// take gives what was gathered since the last time.
+// take gives what was gathered since the last time, and nil while the tail is amidst a step: it is about to say how far that goes, and whose leaders gave it. Then
+// ready tells.
 func (g *gathering) take() *records {
 	g.mu.Lock()
+	if g.open && !g.full {
+		g.mu.Unlock()
+		return nil
+	}
 	taken := g.now
 	g.now = newRecords(taken.fields)
 	g.mu.Unlock()

@@ -179,14 +179,14 @@ func positionsOf(have map[store.Partition]store.Position, r *records) []store.Mo
 	var moves []store.Move
 	for p, to := range r.reached {
 		had, ok := have[p]
-		if !ok || to.next <= had.Offset {
+		learnt := had.LeaderEpoch < 0 && to.epoch >= 0 && to.next == had.Offset
+		if !ok || to.next <= had.Offset && !learnt {
 			continue
 		}
 		next := had
-		next.Offset = to.next
-		if to.epoch >= 0 {
-			next.LeaderEpoch = to.epoch
-		}
+		// An epoch that is not known is not the former one: the new leader's log has records below the offset that the former one's has not, and the table would
+		// be said to have lost them.
+		next.Offset, next.LeaderEpoch = to.next, to.epoch
 		moves = append(moves, store.Move{Partition: p, From: &had, To: &next})
 	}
 	return moves

@@ -23,6 +23,7 @@ import (
 	"time"
 
 	_ "github.com/go-sql-driver/mysql"
+	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"millrace/internal/failpoint"
@@ -36,7 +37,10 @@ const (
 	envPoint = "CRASH_POINT"
 )
 
-var kills = flag.Int("kills", 0, "how often to kill, 0 for 20, or 200 in CI")
+var (
+	kills = flag.Int("kills", 0, "how often to kill; 0 for 20, or 200 in CI, and on a given broker for 8, or 40 in CI")
+	given = flag.String("broker", "", "the address of a broker that runs, such as an Apache Kafka; without one an embedded broker is started")
+)
 
 func TestMain(m *testing.M) {
 	if dir := os.Getenv(envData); dir != "" {
@@ -126,6 +130,34 @@ func (c *child) kill() {
 	<-c.done
 }
 
+// cluster is where the records come from.
+type cluster struct {
+	addr, topic string
+	// client makes a client for the length of the test that sends each record to the partition it names.
+	client func(t testing.TB) *kgo.Client
+}
+
+// connect makes a topic at the broker that was given, or at an embedded one.
+func connect(t *testing.T) cluster {
+	if *given == "" {
+		b := testkit.StartBroker(t)
+		b.Topic(t, "t", partitions, nil)
+		return cluster{b.Addrs[0], "t", func(t testing.TB) *kgo.Client { return b.Client(t) }}
+	}
+	c := cluster{addr: *given, topic: fmt.Sprintf("crash-%d", time.Now().UnixNano())}
+	c.client = func(t testing.TB) *kgo.Client { return (&testkit.Broker{Addrs: []string{c.addr}}).Client(t) }
+	adm := kadm.NewClient(c.client(t))
+	if _, err := adm.CreateTopic(t.Context(), partitions, 1, nil, c.topic); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if _, err := adm.DeleteTopic(context.WithoutCancel(t.Context()), c.topic); err != nil {
+			t.Errorf("deleting topic %s: %v", c.topic, err)
+		}
+	})
+	return c
+}
+
 func (c *child) open(t *testing.T) *sql.DB {
 	t.Helper()
 	db, err := sql.Open("mysql", "root@tcp("+c.addr+")/main")
@@ -145,9 +177,9 @@ type producer struct {
 
 const partitions = 3
 
-func produce(t *testing.T, b *testkit.Broker) *producer {
+func produce(t *testing.T, b cluster) *producer {
 	p := &producer{stop: make(chan struct{})}
-	cl := b.Client(t)
+	cl := b.client(t)
 	p.done.Go(func() {
 		for {
 			select {
@@ -158,7 +190,7 @@ func produce(t *testing.T, b *testkit.Broker) *producer {
 			var records []*kgo.Record
 			for range 1 + rand.IntN(200) {
 				id := p.sent.Load() + int64(len(records))
-				records = append(records, &kgo.Record{Topic: "t", Partition: int32(rand.IntN(partitions)), Value: fmt.Appendf(nil, `{"id":%d,"text":"%d"}`, id, id*id)})
+				records = append(records, &kgo.Record{Topic: b.topic, Partition: int32(rand.IntN(partitions)), Value: fmt.Appendf(nil, `{"id":%d,"text":"%d"}`, id, id*id)})
 			}
 			if err := cl.ProduceSync(context.Background(), records...).FirstErr(); err != nil {
 				t.Errorf("produce: %v", err)
@@ -174,16 +206,25 @@ func produce(t *testing.T, b *testkit.Broker) *producer {
 // points are where a server may die on purpose.
 var points = []string{"executor.gathered", "executor.computed", "commit.before", "commit.after", "store.commit.encoded", "store.commit.checked", "store.commit.applied"}
 
-func TestEveryRecordIsThereOnceWhateverIsKilled(t *testing.T) {
-	n := *kills
-	if n == 0 {
-		n = 20
-		if os.Getenv("CI") != "" {
-			n = 200
-		}
+func howOften() int {
+	ci := os.Getenv("CI") != ""
+	switch {
+	case *kills > 0:
+		return *kills
+	case *given == "" && ci:
+		return 200
+	case *given == "":
+		return 20
+	case ci:
+		return 40
+	default:
+		return 8
 	}
-	b := testkit.StartBroker(t)
-	b.Topic(t, "t", partitions, nil)
+}
+
+func TestEveryRecordIsThereOnceWhateverIsKilled(t *testing.T) {
+	n := howOften()
+	b := connect(t)
 	dir := t.TempDir()
 	p := produce(t, b)
 	stop := sync.OnceFunc(func() { close(p.stop); p.done.Wait() })
@@ -194,7 +235,7 @@ func TestEveryRecordIsThereOnceWhateverIsKilled(t *testing.T) {
 		t.Fatalf("the server does not start: %s", c.log)
 	}
 	if _, err := c.open(t).Exec(fmt.Sprintf(`CREATE STREAMING TABLE t AS SELECT value:id::bigint AS id, value:text AS text FROM STREAM read_kafka(
-		bootstrapServers => '%s', subscribe => 't', startingOffsets => 'earliest')`, b.Addrs[0])); err != nil {
+		bootstrapServers => '%s', subscribe => '%s', startingOffsets => 'earliest')`, b.addr, b.topic)); err != nil {
 		t.Fatal(err)
 	}
 	c.kill()

@@ -144,7 +144,7 @@ func absorbFilter(f *plan.Filter, with compiler) (sql.Node, bool) {
 	c := s.copy()
 	var residual []sql.Expression
 	for _, e := range expression.SplitConjunction(ctx, f.Expression) {
-		p := predicate{e.String(), notPushed}
+		p := predicate{e, notPushed}
 		d, precise := with.domainOf(e)
 		if precise {
 			p.pushed = exact

@@ -188,7 +188,7 @@ func (s *Scan) describe(ctx *sql.Context, f *figures, analyzed bool) *explainSca
 		Backwards: s.backwards() != "", Offset: s.offset, KeepsRows: s.kept != nil, Live: s.live,
 	}
 	for _, c := range s.predicates {
-		x.Predicates = append(x.Predicates, explainPredicate{c.text, c.pushed.String()})
+		x.Predicates = append(x.Predicates, explainPredicate{c.text.String(), c.pushed.String()})
 	}
 	for _, a := range s.aggregates {
 		x.Aggregates = append(x.Aggregates, a.text)

@@ -130,7 +130,7 @@ func (s *Scan) borrow(ctx *sql.Context, conditions []sql.Expression) (sql.Node, 
 		if ok = ok && !k.fails && !precise; !ok && d.unbounded() {
 			continue
 		}
-		p := predicate{e.String(), lentBounds}
+		p := predicate{e, lentBounds}
 		if ok {
 			c.filters = append(c.filters, k)
 			p.pushed = lent

@@ -18,6 +18,11 @@ func (o Options) apply(ctx *sql.Context, _ *analyzer.Analyzer, n sql.Node, _ *pl
 	if !sel(id) {
 		return n, transform.SameTree, nil
 	}
+	return o.push(ctx, n, place{})
+}
+
+// push makes scans of what n reads, where the session wants it.
+func (o Options) push(ctx *sql.Context, n sql.Node, at place) (sql.Node, transform.TreeIdentity, error) {
 	if err := refuseEndless(ctx, n); err != nil {
 		return nil, transform.SameTree, err
 	}
@@ -27,7 +32,7 @@ func (o Options) apply(ctx *sql.Context, _ *analyzer.Analyzer, n sql.Node, _ *pl
 	if on, err := enabled(ctx); err != nil || !on {
 		return n, transform.SameTree, err
 	}
-	grown, same, err := grow(ctx, n, place{})
+	grown, same, err := grow(ctx, n, at)
 	if err != nil || same {
 		return n, transform.SameTree, err
 	}

@@ -76,9 +76,14 @@ type output struct {
 
 // predicate is a conjunct of a filter and what became of it, for EXPLAIN.
 type predicate struct {
-	text   string
+	text   fmt.Stringer
 	pushed pushed
 }
+
+// words are a text that is not made of an expression.
+type words string
+
+func (w words) String() string { return string(w) }
 
 // pushed is how a predicate was pushed.
 type pushed uint8
@@ -122,7 +127,7 @@ func newScan(ctx *sql.Context, t Table, alias *plan.TableAlias) (*Scan, bool) {
 	conditions, texts := layout.conditions()
 	s.filters = conditions
 	for _, text := range texts {
-		s.predicates = append(s.predicates, predicate{text, compiled})
+		s.predicates = append(s.predicates, predicate{words(text), compiled})
 	}
 	if alias == nil {
 		return s, true

@@ -66,7 +66,7 @@ func (x *session) limit(ctx context.Context, st *statement) (context.Context, co
 	if _, ok := st.ast.(sqlparser.SelectStatement); !ok && (explain == nil || !explain.Analyze) {
 		return ctx, func() {}, nil
 	}
-	v, err := x.sql.GetSessionVariable(x.context(ctx, ""), "max_execution_time")
+	v, err := x.sql.GetSessionVariable(x.idle, "max_execution_time")
 	if err != nil {
 		return ctx, nil, fault(ctx, err)
 	}

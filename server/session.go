@@ -40,6 +40,8 @@ type session struct {
 	id     uint32
 	client sql.Client
 	sql    *engineSession
+	// idle is the engine's context of the session outside of statements: for its settings.
+	idle *sql.Context
 	// scanned is what the last statement that read a topic has read.
 	scanned lastScan
 	warned  warned
@@ -76,6 +78,7 @@ func (x *session) fresh(db string) {
 	base := fullVariables(func() *sql.BaseSession { return sql.NewBaseSessionWithClientServer("millrace", x.client, x.id) })
 	x.sql = &engineSession{Session: memory.NewSession(base, stored{x.engine.provider}).SetGlobals(map[string]any{})}
 	x.sql.SetCurrentDatabase(db)
+	x.idle = x.context(context.Background(), "")
 	x.warned = warned{}
 	x.settings++
 	x.engine.ProcessList.ConnectionReady(x.sql)
@@ -112,14 +115,13 @@ func (x *session) reset() {
 
 // state is what follows each result: status flags, warnings, database.
 func (x *session) state() (status, warnings uint16, db string) {
-	ctx := x.context(context.Background(), "")
-	if x.autocommit(ctx) {
+	if x.autocommit(x.idle) {
 		status |= wire.StatusAutocommit
 	}
 	if x.sql.GetTransaction() != nil {
 		status |= wire.StatusInTrans
 	}
-	if mode, err := x.sql.GetSessionVariable(ctx, "sql_mode"); err == nil {
+	if mode, err := x.sql.GetSessionVariable(x.idle, "sql_mode"); err == nil {
 		if m, ok := mode.(string); ok && strings.Contains(m, "NO_BACKSLASH_ESCAPES") {
 			status |= wire.StatusNoBackslashEscapes
 		}

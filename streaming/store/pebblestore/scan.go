@@ -225,8 +225,14 @@ func (s *source) round(ctx context.Context, lanes []*lane, pieces [][]piece) err
 	return together(ctx, lanes, func(ctx context.Context, l *lane) error { return l.run(ctx, pieces) })
 }
 
-// together does something on all lanes at once and waits. The first error ends the others.
+// together does something on all lanes at once and waits. The first error ends the others. One lane, as a look-up has, needs no goroutine of its own.
 func together(ctx context.Context, lanes []*lane, do func(ctx context.Context, l *lane) error) error {
+	if len(lanes) == 1 {
+		if err := do(ctx, lanes[0]); err != nil {
+			return err
+		}
+		return context.Cause(ctx)
+	}
 	inner, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var group sync.WaitGroup

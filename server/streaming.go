@@ -93,7 +93,12 @@ func (x *session) createStreaming(c *sql.Context, st *statement, own dialect.Cre
 		Warn: func(format string, args ...any) { c.Warn(planner.WarningCode, format, args...) },
 		Definition: catalog.Streaming{
 			Create: st.text, Query: own.Query, SQLMode: sql.LoadSqlMode(c).String(), Database: x.sql.GetCurrentDatabase(), User: x.client.User, Host: x.client.Address,
+			Columns: rulesOf(own.Columns), Expectations: expectationsOf(own.Expectations),
 		},
+		Comment: own.Comment,
+	}
+	if own.Schedule != nil {
+		return dialect.NotSupportedAt(st.text, own.Schedule.Pos, "a schedule of a streaming table is not supported yet")
 	}
 	if create.Definition.Database == "" {
 		create.Definition.Database = name.Database
@@ -149,7 +154,7 @@ func (x *session) declared(c *sql.Context, name streaming.Name, list []dialect.S
 	columns := make([]streaming.Column, len(fields))
 	for i, f := range fields {
 		f.Nullable = true
-		columns[i] = streaming.Column{Field: f, SQL: typeText(schema.Schema[i].Type)}
+		columns[i] = streaming.Column{Field: f, SQL: typeText(schema.Schema[i].Type), NotNull: list[i].NotNull, Comment: list[i].Comment}
 	}
 	return columns, nil
 }
@@ -175,13 +180,15 @@ func (x *session) alterStreaming(c *sql.Context, own dialect.AlterStreamingTable
 		for _, p := range own.Set {
 			set = append(set, streaming.Property{Name: p.Name, Value: p.Value})
 		}
-		return m.SetProperties(c, name, set)
+		return m.SetProperties(c, name, set, retoldProperties)
+	case own.Schedule != nil, own.DropSchedule:
+		return sqlerr.New(sqlerr.NotSupported, "a schedule of a streaming table is not supported yet")
 	default:
-		columns, err := x.declared(c, name, own.Add)
+		add, err := x.declared(c, name, own.Add)
 		if err != nil {
 			return err
 		}
-		return m.AddColumns(c, name, columns)
+		return m.Alter(c, name, func(t catalog.Table) (streaming.Alteration, error) { return x.altered(c, name, t, own, add) })
 	}
 }
 
@@ -240,13 +247,18 @@ func (x *session) describeExtended(c *sql.Context, n dialect.TableName, r result
 	}
 	var rows []sql.Row
 	for _, col := range table.Schema(c) {
-		rows = append(rows, sql.Row{col.Name, col.Type.String()})
+		rows = append(rows, sql.Row{col.Name, col.Type.String(), col.Comment})
 	}
-	add := func(key, format string, args ...any) { rows = append(rows, sql.Row{key, fmt.Sprintf(format, args...)}) }
+	add := func(key, format string, args ...any) {
+		rows = append(rows, sql.Row{key, fmt.Sprintf(format, args...), ""})
+	}
 	add("", "")
 	add("# Detailed Table Information", "")
 	add("Database", "%s", name.Database)
 	add("Table", "%s", t.Name)
+	if t.Comment != "" {
+		add("Comment", "%s", t.Comment)
+	}
 	if t.Streaming == nil {
 		add("Type", "TABLE")
 	} else if err := x.describeStreaming(c, name, t, add); err != nil {
@@ -258,5 +270,5 @@ func (x *session) describeExtended(c *sql.Context, n dialect.TableName, r result
 	}
 	add("Rows", "%d", stats.Rows)
 	add("Bytes", "%d", stats.Bytes)
-	return x.answerRows(c, textSchema("col_name", "data_type"), sql.RowsToRowIter(rows...), r)
+	return x.answerRows(c, textSchema("col_name", "data_type", "comment"), sql.RowsToRowIter(rows...), r)
 }

@@ -29,7 +29,7 @@ type streamPlanner struct{ engine *engine }
 var _ streaming.Planner = streamPlanner{}
 
 // Plan implements streaming.Planner.
-func (p streamPlanner) Plan(ctx context.Context, d catalog.Streaming) (_ *streaming.Planned, err error) {
+func (p streamPlanner) Plan(ctx context.Context, d catalog.Streaming, table string) (_ *streaming.Planned, err error) {
 	x := p.engine.open(p.engine.localID.Add(1), sql.Client{User: d.User, Address: d.Host})
 	q := &streamQuery{session: x}
 	defer func() {
@@ -48,7 +48,11 @@ func (p streamPlanner) Plan(ctx context.Context, d catalog.Streaming) (_ *stream
 	if err := q.plan(c); err != nil {
 		return nil, fault(c, err)
 	}
-	return &streaming.Planned{Query: q, Columns: q.columns}, nil
+	query := slices.Clone(q.columns)
+	if err := q.obey(c, &d, table); err != nil {
+		return nil, fault(c, err)
+	}
+	return &streaming.Planned{Query: q, Columns: query, Added: q.columns[len(query) : len(q.columns)-q.expectations]}, nil
 }
 
 // streamQuery is a planned query with the session that it runs in. It implements executor.Query.
@@ -61,7 +65,10 @@ type streamQuery struct {
 	schema   sql.Schema
 	fields   []column.Field
 	columns  []streaming.Column
-	read     executor.Read
+	// expectations is how many of the last fields are the results of expectations.
+	expectations int
+	checks       []executor.Check
+	read         executor.Read
 	// faults find the records that cannot be decoded, nil when nothing is decoded.
 	faults *faults
 }
@@ -227,7 +234,10 @@ func readOf(c *sql.Context, n *readkafka.Node) (executor.Read, error) {
 }
 
 // Columns implements executor.Query.
-func (q *streamQuery) Columns() []column.Field { return q.fields }
+func (q *streamQuery) Columns() []column.Field { return q.fields[:len(q.fields)-q.expectations] }
+
+// Checks implements executor.Query.
+func (q *streamQuery) Checks() []executor.Check { return q.checks }
 
 // Read implements executor.Query.
 func (q *streamQuery) Read() executor.Read { return q.read }

@@ -46,7 +46,7 @@ func (d database) GetTableNames(ctx *sql.Context) ([]string, error) {
 
 // table gives a table of the catalog as the engine sees it.
 func (p *provider) table(ctx *sql.Context, db string, t catalog.Table) (*sqltable.Table, error) {
-	key := t.ID + "\x00" + db + "\x00" + t.Name + "\x00" + t.Columns
+	key := t.ID + "\x00" + db + "\x00" + t.Name + "\x00" + t.Comment + "\x00" + t.Columns
 	if known, ok := p.known.Load(key); ok {
 		return known.(*sqltable.Table), nil
 	}

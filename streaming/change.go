@@ -28,7 +28,7 @@ func (m *Manager) change(ctx context.Context, c Create, old catalog.Table, colum
 	t := old
 	c.Definition.Paused = old.Streaming.Paused
 	t.Streaming = &c.Definition
-	t.Columns = DDL(inOrder(schema, columns))
+	t.Columns, t.Comment = DDL(inOrder(schema, columns)), c.Comment
 	if len(changes) > 0 {
 		if _, err := m.Store.AlterTable(ctx, id, schema.Version, changes...); err != nil {
 			m.launch(c.Name, old)
@@ -111,7 +111,7 @@ func inOrder(s *store.Schema, columns []Column) []Column {
 
 // warnOfStart says that another start has no effect. (Another cluster is found by its id when the table reads on.)
 func (m *Manager) warnOfStart(ctx context.Context, c Create, old catalog.Table, read executor.Read) {
-	before, err := m.Planner.Plan(ctx, *old.Streaming)
+	before, err := m.Planner.Plan(ctx, *old.Streaming, c.Name.Table)
 	if err != nil {
 		return // the old definition does not run any more, which is why it is being replaced
 	}
@@ -119,32 +119,4 @@ func (m *Manager) warnOfStart(ctx context.Context, c Create, old catalog.Table, 
 	if !reflect.DeepEqual(before.Read().Spec.Start, read.Spec.Start) {
 		c.Warn("another start has no effect on a table that has positions; REFRESH STREAMING TABLE … FULL begins anew at it")
 	}
-}
-
-// AddColumns adds columns that the query does not give: they are NULL until CREATE OR REFRESH names them.
-func (m *Manager) AddColumns(ctx context.Context, n Name, add []Column) error {
-	m.changing.Lock()
-	defer m.changing.Unlock()
-	t, _, err := m.find(n)
-	if err != nil {
-		return err
-	}
-	schema, err := m.Store.Schema(ctx, store.TableID(t.ID))
-	if err != nil {
-		return err
-	}
-	var changes []store.SchemaChange
-	for i, c := range add {
-		taken := func(name string) bool { return strings.EqualFold(name, c.Name) }
-		if slices.ContainsFunc(schema.Columns, func(x store.Column) bool { return taken(x.Name) }) || slices.ContainsFunc(add[:i], func(x Column) bool { return taken(x.Name) }) {
-			return sqlerr.New(sqlerr.OptionInvalid, "table '%s' has a column '%s'", n, c.Name)
-		}
-		f := c.Field
-		f.Nullable = true
-		changes = append(changes, store.AddColumn{Column: store.Column{Field: f}})
-	}
-	if _, err := m.Store.AlterTable(ctx, store.TableID(t.ID), schema.Version, changes...); err != nil {
-		return err
-	}
-	return m.redefine(n, func(t *catalog.Table) { t.Columns += ", " + DDL(add) })
 }

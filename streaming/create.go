@@ -24,9 +24,11 @@ type Create struct {
 	// Columns are those that the statement lists, nil for those of the query.
 	Columns             []Column
 	PrimaryKey, Cluster []string
-	Properties          []Property
-	Refresh             bool
-	IfNotExists         bool
+	// Comment is that of the table.
+	Comment     string
+	Properties  []Property
+	Refresh     bool
+	IfNotExists bool
 	// Unvalidated tables are made without reaching Kafka. Async ones are not waited for.
 	Unvalidated, Async bool
 	// Warn takes what the user should know.
@@ -86,12 +88,12 @@ func (m *Manager) create(ctx context.Context, c Create) (awaited, error) {
 		return awaited{}, err
 	}
 	c.Definition.Properties = asMap(c.Properties)
-	p, err := m.Planner.Plan(ctx, c.Definition)
+	p, err := m.Planner.Plan(ctx, c.Definition, c.Name.Table)
 	if err != nil {
 		return awaited{}, err
 	}
 	defer p.Close()
-	columns, err := c.columns(p.Columns)
+	columns, err := c.columns(p.Columns, p.Added)
 	if err != nil {
 		return awaited{}, err
 	}
@@ -102,49 +104,12 @@ func (m *Manager) create(ctx context.Context, c Create) (awaited, error) {
 		}
 	}
 	if exists {
+		if err := m.holds(ctx, store.TableID(old.ID), columns); err != nil {
+			return awaited{}, err
+		}
 		return m.change(ctx, c, old, columns, durability, p.Read(), v)
 	}
 	return m.add(ctx, c, columns, durability, p.Read(), v)
-}
-
-// columns are those of the table: those that are listed, or those of the query.
-func (c *Create) columns(query []Column) ([]Column, error) {
-	seen := map[string]bool{}
-	for _, q := range query {
-		if q.Name == "" || seen[strings.ToLower(q.Name)] {
-			return nil, sqlerr.New(sqlerr.OptionInvalid, "two columns of the query are named '%s'", q.Name).WithHint("give each a name of its own: expression AS name")
-		}
-		seen[strings.ToLower(q.Name)] = true
-	}
-	if c.Columns == nil {
-		return query, c.checkNames(query)
-	}
-	listed := map[string]int{}
-	out := slices.Clone(c.Columns)
-	for i := range out {
-		if _, twice := listed[strings.ToLower(out[i].Name)]; twice {
-			return nil, sqlerr.New(sqlerr.OptionInvalid, "column '%s' is listed twice", out[i].Name)
-		}
-		listed[strings.ToLower(out[i].Name)] = i
-		out[i].Nullable = true
-	}
-	for _, q := range query {
-		i, ok := listed[strings.ToLower(q.Name)]
-		if !ok {
-			return nil, sqlerr.New(sqlerr.NoColumn, "the query gives a column '%s', which the list of columns lacks", q.Name).WithHint("the list must have every column of the query; more are NULL")
-		}
-		if out[i].Type != q.Type || !strings.EqualFold(out[i].SQL, q.SQL) {
-			return nil, sqlerr.New(sqlerr.OptionInvalid, "column '%s' is declared %s, and the query gives %s", q.Name, shortType(out[i].SQL), shortType(q.SQL)).WithHint("cast it in the query, such as %s::bigint AS %s, or leave the type out of the list", q.Name, q.Name)
-		}
-		out[i].Name, out[i].Nullable = q.Name, q.Nullable // batches are matched by name
-	}
-	return out, c.checkNames(out)
-}
-
-// shortType is a type without its collation.
-func shortType(text string) string {
-	text, _, _ = strings.Cut(text, " COLLATE ")
-	return text
 }
 
 // checkNames wants key and cluster columns to exist.
@@ -230,7 +195,7 @@ func (m *Manager) add(ctx context.Context, c Create, columns []Column, durabilit
 	if err := m.Store.CreateTable(ctx, spec, bad); err != nil {
 		return awaited{}, fmt.Errorf("create table %s: %w", c.Name, err)
 	}
-	t := catalog.Table{Name: c.Name.Table, ID: id, Columns: DDL(columns), Streaming: &c.Definition}
+	t := catalog.Table{Name: c.Name.Table, ID: id, Columns: DDL(columns), Comment: c.Comment, Streaming: &c.Definition}
 	err := m.begin(ctx, id, v)
 	if err == nil {
 		err = m.Catalog.Update(func(s *catalog.State) error {
@@ -290,16 +255,4 @@ func spelled(names []string, columns []Column) []string {
 		}
 	}
 	return out
-}
-
-// DDL is the columns of a table as CREATE TABLE has them.
-func DDL(columns []Column) string {
-	var b strings.Builder
-	for i, c := range columns {
-		if i > 0 {
-			b.WriteString(", ")
-		}
-		fmt.Fprintf(&b, "`%s` %s", strings.ReplaceAll(c.Name, "`", "``"), c.SQL)
-	}
-	return b.String()
 }

@@ -23,21 +23,27 @@ import (
 type Planner interface {
 	// Plan reads and types the query as its owner, without reaching Kafka. Its errors are the user's: a syntax, a name, a privilege, a construct that streaming
 	// tables do not have.
-	Plan(ctx context.Context, d catalog.Streaming) (*Planned, error)
+	//
+	// The expressions of the definition may name the columns of the table by its name, table.
+	Plan(ctx context.Context, d catalog.Streaming, table string) (*Planned, error)
 }
 
 // Planned is a query that can run.
 type Planned struct {
 	executor.Query
-	// Columns are those of the result.
+	// Columns are those of the result of the query as it is written, without what the definition adds to it.
 	Columns []Column
+	// Added are the columns that the definition computes in addition.
+	Added []Column
 }
 
 // Column is a column of a query or of a table.
 type Column struct {
 	column.Field
 	// SQL is the type as CREATE TABLE has it.
-	SQL string
+	SQL     string
+	NotNull bool
+	Comment string
 }
 
 // Name identifies a table.

@@ -106,7 +106,7 @@ func (m *Manager) launch(n Name, t catalog.Table) *executor.Table {
 			if err != nil {
 				return nil, err // a property that this version does not take
 			}
-			p, err := m.Planner.Plan(ctx, *t.Streaming)
+			p, err := m.Planner.Plan(ctx, *t.Streaming, n.Table)
 			if err != nil {
 				return nil, err
 			}
@@ -214,7 +214,7 @@ func (m *Manager) refresh(ctx context.Context, n Name, full bool) (awaited, erro
 	if t.Streaming.Paused {
 		return awaited{}, sqlerr.New(sqlerr.TableState, "streaming table '%s' is paused", n).WithHint("ALTER STREAMING TABLE … RESUME lets it read on")
 	}
-	p, err := m.Planner.Plan(ctx, *t.Streaming)
+	p, err := m.Planner.Plan(ctx, *t.Streaming, n.Table)
 	if err != nil {
 		return awaited{}, err
 	}
@@ -278,8 +278,8 @@ func (m *Manager) redefine(n Name, change func(*catalog.Table)) error {
 	})
 }
 
-// SetProperties changes properties; those that are not named stay.
-func (m *Manager) SetProperties(ctx context.Context, n Name, set []Property) error {
+// SetProperties changes properties; those that are not named stay. retell writes them into the statement of a definition.
+func (m *Manager) SetProperties(ctx context.Context, n Name, set []Property, retell func(catalog.Streaming) (catalog.Streaming, error)) error {
 	m.changing.Lock()
 	defer m.changing.Unlock()
 	t, x, err := m.find(n)
@@ -300,10 +300,15 @@ func (m *Manager) SetProperties(ctx context.Context, n Name, set []Property) err
 	if err != nil {
 		return err
 	}
+	d := *t.Streaming
+	d.Properties = all
+	if d, err = retell(d); err != nil {
+		return err
+	}
 	if err := m.setDurability(ctx, t.ID, durability); err != nil {
 		return err
 	}
-	if err := m.redefine(n, func(t *catalog.Table) { t.Streaming.Properties = all }); err != nil {
+	if err := m.redefine(n, func(t *catalog.Table) { t.Streaming = &d }); err != nil {
 		return err
 	}
 	x.Set(s)

@@ -30,8 +30,32 @@ type Streaming struct {
 	Host string `json:"host"`
 	// Properties are those of TBLPROPERTIES.
 	Properties map[string]string `json:"properties,omitempty"`
+	// Columns are those that the statement lists, nil when they are those of the query.
+	Columns []StreamingColumn `json:"columns,omitempty"`
+	// Expectations are conditions on rows.
+	Expectations []Expectation `json:"expectations,omitempty"`
 	// Paused is set by ALTER STREAMING TABLE … PAUSE.
 	Paused bool `json:"paused,omitempty"`
+}
+
+// StreamingColumn is a column that the definition of a streaming table lists. Expressions are those of the dialect.
+type StreamingColumn struct {
+	Name string `json:"name"`
+	// Cast is the type as a cast has it, empty when no cast names it.
+	Cast    string `json:"cast,omitempty"`
+	NotNull bool   `json:"not_null,omitempty"`
+	// Default gives the values of a column that the query does not have, Generated those of one that is computed from the others.
+	Default   string `json:"default,omitempty"`
+	Generated string `json:"generated,omitempty"`
+	Comment   string `json:"comment,omitempty"`
+}
+
+// Expectation is a condition that each row of a streaming table is checked against.
+type Expectation struct {
+	Name      string `json:"name"`
+	Condition string `json:"condition"`
+	// Action is DROP ROW, FAIL UPDATE, or empty: the row is kept and counted.
+	Action string `json:"action,omitempty"`
 }
 
 // Table looks up one table without copying the rest. Names are case-insensitive.

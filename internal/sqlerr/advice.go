@@ -57,6 +57,7 @@ var advice = map[*Kind]string{
 	StreamEndless:       "Bound the read by `max_read_time_seconds` or `max_num_records`, put a `LIMIT` inside, or leave `STREAM` out; docs/tails.md has examples.",
 	TableState:          "`SHOW STREAMING TABLES` gives state and reason; `ALTER STREAMING TABLE … RESUME` or `REFRESH STREAMING TABLE` goes on.",
 	NeedsFull:           "`REFRESH STREAMING TABLE … FULL` reads everything anew that Kafka still has; or make a new table beside the old one.",
+	RuleViolated:        "Change the rule by `CREATE OR REFRESH STREAMING TABLE`, for example to `ON VIOLATION DROP ROW`, or make the query give another value; the table goes on at the record that the message names.",
 	BadRecord:           "`mode => 'PERMISSIVE'` keeps such records as NULLs with the reason in `_error`, `mode => 'DROPMALFORMED'` leaves them out.",
 	RegistryUnreachable: "Check that the registry listens at the URL and that the network lets the server reach it. It is not bad data: no record was judged.",
 	RegistryAuth:        "Check the user and password or the token of the registry, and what they may read there.",

@@ -56,6 +56,8 @@ var (
 
 	NeedsFull = kind("NEEDS_FULL_REFRESH", 31026, "HY000", User, false, "The change of a streaming table needs its rows to be made anew; the message says why.")
 
+	RuleViolated = kind("RULE_VIOLATED", 31027, "22000", User, false, "A row of a streaming table violates NOT NULL, or an expectation with FAIL UPDATE; the message names column or expectation, topic, partition, offset and row.")
+
 	NoConnection     = kind("NO_CONNECTION", 31030, "HY000", User, false, "There is no connection, credential or secret of that name.")
 	ConnectionExists = kind("CONNECTION_EXISTS", 31031, "HY000", User, false, "A connection or credential of that name exists.")
 	KeyNeeded        = kind("KEY_NEEDED", 31032, "HY000", User, false, "Secrets can be stored or used only with the key of --key-file or MILLRACE_KEY.")

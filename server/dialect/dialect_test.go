@@ -20,6 +20,7 @@ var ctx = context.Background()
 //	rewrite [mode=(…)] [engine-refuses]   the rewritten text, "same" if unchanged, or the error; checked with the engine's parser
 //	headings                              the heading of each expression of the select list
 //	statement                             the typed statement
+//	text                                  CREATE STREAMING TABLE as Text writes it, which must be read as the same
 //	split                                 the statements of a text, one a line
 func TestScripts(t *testing.T) {
 	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
@@ -42,6 +43,17 @@ func TestScripts(t *testing.T) {
 					return "of the engine"
 				}
 				return fmt.Sprintf("%T%+v\nparams=%d sql=%s", r.Statement, r.Statement, r.Params, r.SQL)
+			case "text":
+				r, err := Rewrite(d.Input, m)
+				if err != nil {
+					return err.Error()
+				}
+				c, ok := r.Statement.(CreateStreamingTable)
+				if !ok {
+					return fmt.Sprintf("a %T", r.Statement)
+				}
+				checkText(t, c, m)
+				return c.Text(m)
 			case "split":
 				var b strings.Builder
 				for rest := d.Input; rest != ""; {

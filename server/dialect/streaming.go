@@ -25,20 +25,18 @@ type CreateStreamingTable struct {
 	// Columns are those of the list in parentheses, nil without one.
 	Columns    []StreamingColumn
 	PrimaryKey []string
-	// Cluster are the columns of PARTITIONED BY or CLUSTER BY.
-	Cluster    []string
-	Properties []Property
+	// Expectations are the constraints of the list.
+	Expectations []Expectation
+	// Partitioned says that Cluster are the columns of PARTITIONED BY, not of CLUSTER BY.
+	Partitioned bool
+	Cluster     []string
+	Comment     string
+	Properties  []Property
+	// Schedule is nil without one.
+	Schedule *Schedule
 	// Query is the text behind AS; it begins at Pos.
 	Query string
 	Pos   int
-}
-
-// StreamingColumn is a column that a definition names.
-type StreamingColumn struct {
-	Name string
-	// Type is what CREATE TABLE of MySQL calls it; Written is what the user wrote.
-	Type, Written string
-	Pos           int
 }
 
 // Property is an entry of TBLPROPERTIES.
@@ -59,6 +57,18 @@ type AlterStreamingTable struct {
 	Pause, Resume bool
 	Set           []Property
 	Add           []StreamingColumn
+	// Comments are columns that get another comment.
+	Comments []ColumnComment
+	// Schedule is that of ADD or ALTER SCHEDULE; Replace says that it is ALTER's. DropSchedule is DROP SCHEDULE.
+	Schedule     *Schedule
+	Replace      bool
+	DropSchedule bool
+}
+
+// ColumnComment is ALTER COLUMN name COMMENT 'text'.
+type ColumnComment struct {
+	Column, Comment string
+	Pos             int
 }
 
 // DropStreamingTable is DROP STREAMING TABLE.
@@ -202,7 +212,7 @@ func (r *rewriter) createStreaming(i int, refresh bool) (Statement, *sqlerr.Erro
 
 // laterClauses are clauses of CREATE STREAMING TABLE that are not there yet.
 var laterClauses = [][]string{
-	{"COMMENT"}, {"SCHEDULE"}, {"TRIGGER", "ON", "UPDATE"}, {"DEFAULT", "COLLATION"}, {"WITH", "ROW", "FILTER"}, {"FLOW"}, {"USING"}, {"LOCATION"},
+	{"DEFAULT", "COLLATION"}, {"WITH", "ROW", "FILTER"}, {"FLOW"}, {"USING"}, {"LOCATION"},
 }
 
 // streamingClause reads one clause behind the columns and names it.
@@ -213,6 +223,7 @@ func (r *rewriter) streamingClause(c *CreateStreamingTable, i int) (clause strin
 		return "TBLPROPERTIES", next, err
 	case r.words(i, "partitioned", "by"):
 		c.Cluster, next, err = r.nameList(i + 2)
+		c.Partitioned = true
 		return "PARTITIONED BY", next, err
 	case r.words(i, "cluster", "by", "auto"):
 		return "", i, NotSupportedAt(r.source, r.tokens[i].start, "CLUSTER BY AUTO is not supported").WithHint("name the columns: CLUSTER BY (a, b)")
@@ -220,93 +231,20 @@ func (r *rewriter) streamingClause(c *CreateStreamingTable, i int) (clause strin
 		c.Cluster, next, err = r.nameList(i + 2)
 		return "CLUSTER BY", next, err
 	}
+	if r.words(i, "comment") {
+		c.Comment, next, err = r.comment(i)
+		return "COMMENT", next, err
+	}
+	if r.words(i, "schedule") || r.words(i, "trigger", "on", "update") {
+		c.Schedule, next, err = r.schedule(i)
+		return "a schedule", next, err
+	}
 	for _, later := range laterClauses {
 		if r.words(i, later...) {
 			return "", i, NotSupportedAt(r.source, r.tokens[i].start, "%s of a streaming table is not supported yet", strings.Join(later, " "))
 		}
 	}
-	return "", i, r.errorAt(r.tokens[i].start, "unexpected '%s'", shorten(r.shown(r.tokens[i]))).WithHint("clauses are PARTITIONED BY (…), CLUSTER BY (…), TBLPROPERTIES (…) and AS query")
-}
-
-// streamingColumns reads the list of columns and constraints behind the opening parenthesis.
-func (r *rewriter) streamingColumns(c *CreateStreamingTable, i int) (int, *sqlerr.Error) {
-	for {
-		var err *sqlerr.Error
-		switch {
-		case r.words(i, "primary", "key"):
-			if c.PrimaryKey != nil {
-				return i, r.errorAt(r.tokens[i].start, "PRIMARY KEY was given before")
-			}
-			if c.PrimaryKey, i, err = r.nameList(i + 2); err != nil {
-				return i, err
-			}
-		case r.words(i, "constraint"):
-			return i, NotSupportedAt(r.source, r.tokens[i].start, "CONSTRAINT of a streaming table is not supported yet")
-		case r.words(i, "foreign", "key"):
-			return i, NotSupportedAt(r.source, r.tokens[i].start, "FOREIGN KEY of a streaming table is not supported yet")
-		default:
-			var col StreamingColumn
-			if col, i, err = r.streamingColumn(i); err != nil {
-				return i, err
-			}
-			if r.words(i, "primary", "key") {
-				if c.PrimaryKey != nil {
-					return i, r.errorAt(r.tokens[i].start, "PRIMARY KEY was given before")
-				}
-				c.PrimaryKey = []string{col.Name}
-				i += 2
-			}
-			c.Columns = append(c.Columns, col)
-		}
-		switch t := r.tokens[i]; {
-		case t.is(','):
-			i++
-		case t.is(')'):
-			return i + 1, nil
-		default:
-			return i, r.errorAt(t.start, "a comma or the closing parenthesis of the columns is expected")
-		}
-	}
-}
-
-// laterColumn are what may follow a column's type and is not there yet.
-var laterColumn = [][]string{{"NOT", "NULL"}, {"COMMENT"}, {"DEFAULT"}, {"GENERATED"}, {"MASK"}, {"CONSTRAINT"}, {"REFERENCES"}}
-
-// ddlTypes are the types of casts as CREATE TABLE of MySQL names them.
-var ddlTypes = map[string]string{"STRING": "LONGTEXT", "BINARY": "LONGBLOB", "TIMESTAMP": "DATETIME(6)", "TIMESTAMP_NTZ": "DATETIME(6)"}
-
-// streamingColumn reads name type.
-func (r *rewriter) streamingColumn(i int) (StreamingColumn, int, *sqlerr.Error) {
-	t := r.tokens[i]
-	if !t.identifier() {
-		return StreamingColumn{}, i, r.errorAt(t.start, "the name of a column is expected")
-	}
-	col := StreamingColumn{Name: r.name(t), Pos: t.start}
-	i++
-	first := i
-	var err *sqlerr.Error
-	switch {
-	case r.words(i, "varchar|char|datetime") && r.tokens[i+1].is('(') && r.tokens[i+2].kind == tokenNumber && r.tokens[i+3].is(')'):
-		i += 4
-		col.Type = strings.ToUpper(r.source[r.tokens[first].start:r.tokens[i-1].end])
-	case r.words(i, "datetime|longtext|longblob|text|blob"):
-		col.Type = strings.ToUpper(r.text(r.tokens[i]))
-		i++
-	default:
-		if col.Type, i, err = r.castType(i, "the name of the column"); err != nil {
-			return col, i, err
-		}
-		if other, ok := ddlTypes[col.Type]; ok {
-			col.Type = other
-		}
-	}
-	col.Written = r.source[r.tokens[first].start:r.tokens[i-1].end]
-	for _, later := range laterColumn {
-		if r.words(i, later...) {
-			return col, i, NotSupportedAt(r.source, r.tokens[i].start, "%s of a column of a streaming table is not supported yet", strings.Join(later, " "))
-		}
-	}
-	return col, i, nil
+	return "", i, r.errorAt(r.tokens[i].start, "unexpected '%s'", shorten(r.shown(r.tokens[i]))).WithHint("clauses are PARTITIONED BY (…), CLUSTER BY (…), COMMENT '…', TBLPROPERTIES (…), SCHEDULE …, TRIGGER ON UPDATE … and AS query")
 }
 
 // nameList reads (name, …).
@@ -414,8 +352,18 @@ func (r *rewriter) alterStreaming(i int) (Statement, *sqlerr.Error) {
 		if s.Set, i, err = r.properties(i + 2); err != nil {
 			return nil, err
 		}
-	case r.words(i, "add", "schedule|trigger"), r.words(i, "alter", "schedule|trigger"), r.words(i, "drop", "schedule"), r.words(i, "alter", "column"):
-		return nil, NotSupportedAt(r.source, r.tokens[i].start, "ALTER STREAMING TABLE … %s %s is not supported yet", strings.ToUpper(r.text(r.tokens[i])), strings.ToUpper(r.text(r.tokens[i+1])))
+	case r.words(i, "add|alter", "schedule|trigger"):
+		s.Replace = r.isWord(i, "alter")
+		if s.Schedule, i, err = r.schedule(i + 1); err != nil {
+			return nil, err
+		}
+	case r.words(i, "drop", "schedule"):
+		s.DropSchedule = true
+		i += 2
+	case r.words(i, "alter", "column"):
+		if i, err = r.columnComment(&s, i+2); err != nil {
+			return nil, err
+		}
 	case r.words(i, "add", "column|columns"):
 		i += 2
 		list := r.tokens[i].is('(')
@@ -424,7 +372,7 @@ func (r *rewriter) alterStreaming(i int) (Statement, *sqlerr.Error) {
 		}
 		for {
 			var col StreamingColumn
-			if col, i, err = r.streamingColumn(i); err != nil {
+			if col, _, i, err = r.streamingColumn(i); err != nil {
 				return nil, err
 			}
 			s.Add = append(s.Add, col)
@@ -440,7 +388,7 @@ func (r *rewriter) alterStreaming(i int) (Statement, *sqlerr.Error) {
 			i++
 		}
 	default:
-		return nil, r.errorAt(r.tokens[i].start, "PAUSE, RESUME, SET TBLPROPERTIES (…) or ADD COLUMN is expected").
+		return nil, r.errorAt(r.tokens[i].start, "PAUSE, RESUME, SET TBLPROPERTIES (…), ADD COLUMN, ALTER COLUMN, ADD, ALTER or DROP SCHEDULE is expected").
 			WithHint("the query of a table is changed by CREATE OR REFRESH STREAMING TABLE")
 	}
 	return s, r.endAt(i)

@@ -31,6 +31,7 @@ func (t *Table) commit(ctx context.Context, st step) error {
 	rows := &t.rows
 	if st.start.IsZero() {
 		rows = new(column.Batch) // only positions
+		t.checker.reset()
 		st.start = time.Now()
 		st.computed = st.start
 	}

@@ -164,9 +164,9 @@ func (t *Table) taken(ctx context.Context, q Query, r *records) error {
 		st.offsets += m.To.Offset - m.From.Offset
 	}
 	failpoint.Hit("executor.gathered")
-	t.rows.Reset(q.Columns())
+	t.begins()
 	if r.rows > 0 {
-		undecoded, err := q.Run(ctx, func(_ context.Context, req scan.Request) (scan.Source, error) { return r.source(0, r.rows, req), nil }, taker(&t.rows))
+		undecoded, err := q.Run(ctx, func(_ context.Context, req scan.Request) (scan.Source, error) { return r.source(0, r.rows, req), nil }, t.takes)
 		if err != nil && ofRecord(err) {
 			return t.isolated(ctx, q, r, st, err)
 		}

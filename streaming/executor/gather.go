@@ -139,6 +139,13 @@ func (r *records) at(n int) row {
 	return row{len(r.pieces), 0}
 }
 
+// place is where record n is.
+func (r *records) place(n int) (topic string, partition, offset int64) {
+	x := r.at(n)
+	b := r.pieces[x.piece]
+	return string(b.Cols[atTopic].View(x.i)), b.Cols[atPartition].Int[x.i], b.Cols[atOffset].Int[x.i]
+}
+
 // source gives records [from, to) as a scan.Source for a request.
 func (r *records) source(from, to int, req scan.Request) scan.Source {
 	s := &memory{records: r, req: req}

@@ -24,6 +24,7 @@ type offsetsQuery struct {
 var offsetField = []column.Field{{Name: "offset", Type: column.Type{Kind: column.Int64}}}
 
 func (q *offsetsQuery) Columns() []column.Field { return offsetField }
+func (q *offsetsQuery) Checks() []Check         { return nil }
 func (q *offsetsQuery) Read() Read              { return Read{} }
 func (q *offsetsQuery) Close()                  {}
 
@@ -99,9 +100,9 @@ func TestIsolateFindsExactlyTheBadRecords(t *testing.T) {
 			q.bad[i] = true
 		}
 		r := gathered(n, rapid.IntRange(1, 100).Draw(rt, "batch"))
-		x := &Table{}
-		x.rows.Reset(offsetField)
-		bad, err := x.isolate(t.Context(), q, r, &x.rows)
+		x := &Table{columns: offsetField}
+		x.begins()
+		bad, err := x.isolate(t.Context(), q, r)
 		if err != nil {
 			rt.Fatal(err)
 		}
@@ -126,9 +127,9 @@ func TestIsolateFindsExactlyTheBadRecords(t *testing.T) {
 func TestIsolateCostsFewRuns(t *testing.T) {
 	r := gathered(20_000, 500)
 	q := &offsetsQuery{bad: map[int64]bool{12_345: true}}
-	x := &Table{}
-	x.rows.Reset(offsetField)
-	if _, err := x.isolate(t.Context(), q, r, &x.rows); err != nil {
+	x := &Table{columns: offsetField}
+	x.begins()
+	if _, err := x.isolate(t.Context(), q, r); err != nil {
 		t.Fatal(err)
 	}
 	if q.runs > 60 {

@@ -3,6 +3,7 @@ package executor
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"millrace/streaming/store"
@@ -14,8 +15,10 @@ type Progress struct {
 	Time  time.Time
 	// Records and Bytes were read, Rows written; Bad records gave no row.
 	Records, Bytes, Rows, Bad int64
-	Duration                  Durations
-	Moves                     []store.Move
+	// Expectations count the rows of the batch that met each expectation, and those that did not.
+	Expectations []Tally
+	Duration     Durations
+	Moves        []store.Move
 	// Ends are where the logs ended when the batch was planned, or later.
 	Ends map[store.Partition]int64
 }
@@ -48,7 +51,7 @@ func (t *Table) progress(st step, rows int, began time.Time) Progress {
 	if st.bad != nil {
 		bad = int64(st.bad.N)
 	}
-	return Progress{Batch: t.record.Batch, Time: st.start, Records: st.records, Bytes: st.bytes, Rows: int64(rows), Bad: bad, Duration: Durations{Read: began.Sub(st.start)},
+	return Progress{Batch: t.record.Batch, Time: st.start, Records: st.records, Bytes: st.bytes, Rows: int64(rows), Bad: bad, Expectations: slices.Clone(t.checker.tallies), Duration: Durations{Read: began.Sub(st.start)},
 		Moves: st.moves, Ends: t.ends}
 }
 
@@ -65,6 +68,32 @@ type record struct {
 	Bad  int64 `json:"bad"`
 	// Last is when the last commit was made, in milliseconds since 1970.
 	Last int64 `json:"last,omitempty"`
+	// Expectations count the rows of all batches for each expectation that the table has.
+	Expectations []Tally `json:"expectations,omitempty"`
+}
+
+// keep makes the counts of expectations those of the names in now: others are gone, new ones begin.
+func (r *record) keep(now []Tally) {
+	kept := make([]Tally, len(now))
+	for i, x := range now {
+		kept[i].Name = x.Name
+		if k := slices.IndexFunc(r.Expectations, func(y Tally) bool { return y.Name == x.Name }); k >= 0 {
+			kept[i] = r.Expectations[k]
+		}
+	}
+	r.Expectations = kept
+}
+
+// add adds the counts of a batch.
+func (r *record) add(tallies []Tally) {
+	for _, x := range tallies {
+		for i := range r.Expectations {
+			if y := &r.Expectations[i]; y.Name == x.Name {
+				y.Passed += x.Passed
+				y.Failed += x.Failed
+			}
+		}
+	}
 }
 
 func (r *record) decode(b []byte) error {
@@ -82,6 +111,7 @@ func (r *record) decode(b []byte) error {
 func (r *record) encode(p *Progress) ([]byte, error) {
 	r.Rows += p.Rows
 	r.Bad += p.Bad
+	r.add(p.Expectations)
 	r.Last = time.Now().UnixMilli()
 	return json.Marshal(r)
 }

@@ -11,8 +11,10 @@ import (
 
 // Query is the query of a streaming table, compiled once. Its methods are called by the table's owner only, one at a time.
 type Query interface {
-	// Columns describes the batches that Run gives, by the names of the table's columns.
+	// Columns describes the batches that Run gives, by the names of the table's columns. Columns of what Checks ask for follow them in the batches.
 	Columns() []column.Field
+	// Checks are what each row is checked against.
+	Checks() []Check
 	// Read says what the query reads.
 	Read() Read
 	// Run computes the query over the records of one source, which open makes of the request that the plan has for it, and closes it. The batches that

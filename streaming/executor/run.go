@@ -224,13 +224,14 @@ func (t *Table) keep(ctx context.Context) error {
 
 // learn runs the query over nothing, to know what it asks of a source.
 func (t *Table) learn(ctx context.Context, q Query) error {
-	t.columns = q.Columns()
-	t.rows.Reset(t.columns)
+	t.columns, t.checker = q.Columns(), newChecker(q)
+	t.record.keep(t.checker.tallies)
+	t.begins()
 	nothing := newRecords(recordFields)
 	_, err := q.Run(ctx, func(_ context.Context, req scan.Request) (scan.Source, error) {
 		t.request = req
 		return nothing.source(0, 0, scan.Request{}), nil
-	}, taker(&t.rows))
+	}, t.takes)
 	t.fields = fieldsFor(t.request.Fields)
 	return err
 }

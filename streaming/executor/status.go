@@ -2,6 +2,7 @@ package executor
 
 import (
 	"maps"
+	"slices"
 	"time"
 
 	"millrace/streaming/store"
@@ -40,6 +41,8 @@ type Status struct {
 	// Batches, Rows, Records, Bytes and BadRecords count since the process started. LastCommit is when something was committed last, also by a process before.
 	Batches, Rows, Records, Bytes, BadRecords int64
 	LastCommit                                time.Time
+	// Expectations count the rows that met each expectation, and those that did not, since the table was made or emptied.
+	Expectations []Tally
 }
 
 // PartitionStatus is how far a partition was read.
@@ -117,7 +120,7 @@ func (t *Table) Status() Status {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	s := Status{State: t.state, Reason: t.reason, Err: t.stateErr, Since: t.since, Loaded: t.loaded, Batches: t.totals.batches, Rows: t.totals.rows, Records: t.totals.records,
-		Bytes: t.totals.bytes, BadRecords: t.totals.bad, LastCommit: t.totals.last, EndsKnown: t.ends != nil}
+		Bytes: t.totals.bytes, BadRecords: t.totals.bad, LastCommit: t.totals.last, EndsKnown: t.ends != nil, Expectations: slices.Clone(t.tallies)}
 	for p, at := range t.positions {
 		end := int64(-1)
 		if t.ends != nil {

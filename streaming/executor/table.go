@@ -67,6 +67,7 @@ type Table struct {
 	ends      map[store.Partition]int64          // nil when they are not known
 	newest    map[store.Partition]int64
 	totals    totals
+	tallies   []Tally // of the table's expectations, since it is empty
 	history   []Progress
 	changed   chan struct{} // closed when any of these changes
 	interrupt context.CancelFunc
@@ -79,8 +80,9 @@ type Table struct {
 	record  record
 	rows    column.Batch
 	columns []column.Field // of the query
-	fields  []scan.Field   // to gather
-	request scan.Request   // what the query asks of a source
+	checker checker
+	fields  []scan.Field // to gather
+	request scan.Request // what the query asks of a source
 	// perRow is about how many bytes the rows of one offset take.
 	perRow float64
 	// truncated is since when a log ends before the table's position.
@@ -244,6 +246,7 @@ func (t *Table) applied(moves []store.Move, newest map[store.Partition]int64, p 
 		t.history = append(t.history[:0:0], t.history[1:]...)
 	}
 	t.history = append(t.history, p)
+	t.tallies = slices.Clone(t.record.Expectations)
 	close(t.changed)
 	t.changed = make(chan struct{})
 }
@@ -276,6 +279,7 @@ func (t *Table) restore(ctx context.Context) error {
 	t.number = c.Number
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.tallies = slices.Clone(t.record.Expectations)
 	if t.record.Last > 0 {
 		t.totals.last = time.UnixMilli(t.record.Last)
 	}

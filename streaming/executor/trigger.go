@@ -59,13 +59,15 @@ func (t *Table) trigger(ctx context.Context, q Query, snap *kafka.Snapshot, plan
 // bounded runs the query over ranges by a bounded scan on all lanes, and commits.
 func (t *Table) bounded(ctx context.Context, q Query, snap *kafka.Snapshot, ranges []checkpoint.Range, s Settings) error {
 	start := time.Now()
-	t.rows.Reset(q.Columns())
+	t.begins()
 	var src scan.Source
 	undecoded, err := q.Run(ctx, func(ctx context.Context, req scan.Request) (_ scan.Source, err error) {
 		src, err = bounds(ctx, snap, ranges, q.Read(), req)
 		return src, err
 	}, func(b *column.Batch) error {
-		t.rows.AppendRows(b, -1)
+		if err := t.takes(b); err != nil {
+			return err
+		}
 		if int64(usedBytes(&t.rows)) > 2*s.MaxBytes {
 			return errTooLarge
 		}
@@ -142,8 +144,8 @@ func (t *Table) careful(ctx context.Context, q Query, snap *kafka.Snapshot, rang
 
 // isolated computes records one by one where it must, and commits st with the rows and the bad records.
 func (t *Table) isolated(ctx context.Context, q Query, r *records, st step, failed error) error {
-	t.rows.Reset(q.Columns())
-	bad, err := t.isolate(ctx, q, r, &t.rows)
+	t.begins()
+	bad, err := t.isolate(ctx, q, r)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,129 @@
+package server
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/dolthub/go-mysql-server/sql"
+
+	"millrace/internal/catalog"
+	"millrace/internal/column"
+	"millrace/internal/sqlerr"
+	"millrace/server/dialect"
+	"millrace/streaming/executor"
+)
+
+// A definition may add to its query: columns with DEFAULT, columns that are GENERATED, expectations. They become columns of derived tables around the query,
+//
+//	SELECT a, d, g, ((a > 0) IS TRUE) AS `expectation 1`                expectations see all columns
+//	FROM (SELECT a, d, (a + d)::bigint AS g                             generated columns see the query's and those with DEFAULT
+//	      FROM (SELECT a, (1)::int AS d FROM (query) AS t) AS t) AS t
+//
+// so that they are planned, pushed down and computed as everything else in it is. The executor looks at the columns of expectations and does not store them.
+
+// rule is a column that a definition adds to its query.
+type rule struct {
+	// what names it in messages; text is its expression, in the dialect.
+	what, text string
+	// name is that of its column.
+	name string
+	// of is the column of the definition, nil for an expectation.
+	of *catalog.StreamingColumn
+}
+
+// expression is the rule as the select list has it.
+func (r *rule) expression() string {
+	switch {
+	case r.of == nil:
+		return "((" + r.text + "\n) IS TRUE)"
+	case r.of.Cast == "":
+		return "(" + r.text + "\n)"
+	default:
+		return "(" + r.text + "\n)::" + r.of.Cast
+	}
+}
+
+// rules are what a definition adds, in the order in which one may use the other.
+func rules(d *catalog.Streaming, given []column.Field) [][]rule {
+	var defaults, generated, expectations []rule
+	for i := range d.Columns {
+		c := &d.Columns[i]
+		has := slices.ContainsFunc(given, func(f column.Field) bool { return strings.EqualFold(f.Name, c.Name) })
+		switch {
+		case has:
+		case c.Default != "":
+			defaults = append(defaults, rule{"DEFAULT of column '" + c.Name + "'", c.Default, c.Name, c})
+		case c.Generated != "":
+			generated = append(generated, rule{"the expression of column '" + c.Name + "'", c.Generated, c.Name, c})
+		}
+	}
+	for i, e := range d.Expectations {
+		expectations = append(expectations, rule{"expectation '" + e.Name + "'", e.Condition, fmt.Sprintf("expectation %d", i+1), nil})
+	}
+	return slices.DeleteFunc([][]rule{defaults, generated, expectations}, func(l []rule) bool { return len(l) == 0 })
+}
+
+// obey plans the query anew with what the definition adds to it, and finds the executor's checks.
+func (q *streamQuery) obey(c *sql.Context, d *catalog.Streaming, table string) error {
+	var names []string
+	for _, f := range q.fields {
+		names = append(names, backquoted(f.Name))
+	}
+	for _, level := range rules(d, q.fields) {
+		inner, outer := q.text, slices.Clone(names)
+		for _, r := range level {
+			outer = append(outer, r.expression()+" AS "+backquoted(r.name))
+			names = append(names, backquoted(r.name))
+		}
+		q.text = selectFrom(strings.Join(outer, ", "), inner, table)
+		if err := q.plan(c); err != nil {
+			return q.blame(c, level, inner, table, err)
+		}
+	}
+	q.expectations = len(d.Expectations)
+	stored := q.Columns()
+	for i, e := range d.Expectations {
+		q.checks = append(q.checks, executor.Check{Name: e.Name, Condition: e.Condition, Column: len(stored) + i, Kind: checkKinds[e.Action]})
+	}
+	for i, f := range stored {
+		if slices.ContainsFunc(d.Columns, func(c catalog.StreamingColumn) bool { return c.NotNull && strings.EqualFold(c.Name, f.Name) }) {
+			q.checks = append(q.checks, executor.Check{Name: f.Name, Column: i, Kind: executor.NotNull})
+		}
+	}
+	return nil
+}
+
+var checkKinds = map[string]executor.CheckKind{"": executor.Counted, dialect.DropRow: executor.Dropped, dialect.FailUpdate: executor.Fatal}
+
+// selectFrom selects from a query in a table of that name; comments at their ends do not reach further.
+func selectFrom(list, query, table string) string {
+	return "SELECT " + list + " FROM (" + query + "\n) AS " + backquoted(table)
+}
+
+// blame finds the rule of a level that cannot be planned; failed is what the level gave.
+func (q *streamQuery) blame(c *sql.Context, level []rule, inner, table string, failed error) error {
+	for _, r := range level {
+		if _, err := parse(c, "SELECT "+r.expression()); err != nil {
+			return r.wrong(c, err)
+		}
+		alone := streamQuery{session: q.session, text: selectFrom(r.expression()+" AS "+backquoted(r.name), inner, table)}
+		if err := alone.plan(c); err != nil {
+			return r.wrong(c, err)
+		}
+	}
+	return failed
+}
+
+// wrong says which rule an error is about.
+func (r *rule) wrong(c *sql.Context, err error) error {
+	e, ok := sqlerr.As(fault(c, err))
+	if !ok {
+		return err
+	}
+	named := sqlerr.New(e.Kind, "%s: %s", r.what, e.Msg)
+	if e.Hint == "" {
+		return named
+	}
+	return named.WithHint("%s", e.Hint)
+}

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/dolthub/go-mysql-server/sql"
 
@@ -66,7 +67,7 @@ func advise(ctx context.Context, own *sqlerr.Error) error {
 	case sqlerr.NoFunction:
 		hint = e.functionLike(name, strings.HasPrefix(own.Msg, "table "))
 	case sqlerr.NoColumn, sqlerr.NoTable:
-		hint = nameMeant(c.Query(), name, own.Kind == sqlerr.NoTable)
+		hint = nameMeant(c.Query(), name, own.Kind == sqlerr.NoTable, columnsRead(c))
 	}
 	if hint == "" {
 		return own
@@ -83,8 +84,42 @@ func givesFormat(text string) bool {
 	return m != nil && !strings.EqualFold(m[1], "raw")
 }
 
-// nameMeant explains the name of a column or table that does not exist.
-func nameMeant(text, name string, table bool) string {
+// readColumns are the columns of the calls of read_kafka in a statement.
+type readColumns struct {
+	mu    sync.Mutex
+	names []string
+}
+
+type readColumnsOf struct{}
+
+// noteColumns implements readkafka.Env.Decided.
+func noteColumns(ctx *sql.Context, names []string) {
+	if c, ok := ctx.Value(readColumnsOf{}).(*readColumns); ok {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.names = append(c.names, names...)
+	}
+}
+
+// columnsRead are those that are known so far, at least those that records always have.
+func columnsRead(ctx context.Context) []string {
+	c, ok := ctx.Value(readColumnsOf{}).(*readColumns)
+	if !ok {
+		return recordColumns
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.names) == 0 {
+		return recordColumns
+	}
+	return slices.Clone(c.names)
+}
+
+// pathIntoValue finds what a statement reads of the column value with a path.
+var pathIntoValue = regexp.MustCompile("(?i)\\bvalue(?:::\\w+)?:`?(\\w+)`?")
+
+// nameMeant explains the name of a column or table that does not exist. columns are those of the topics that are read.
+func nameMeant(text, name string, table bool, columns []string) string {
 	quoted := regexp.QuoteMeta(name)
 	if m := regexp.MustCompile(`(?i)(\w+)\s*=>\s*(` + quoted + `[\w.:-]*)`).FindStringSubmatch(text); m != nil {
 		return "text is written in quotes: " + m[1] + " => '" + m[2] + "'"
@@ -107,16 +142,20 @@ func nameMeant(text, name string, table bool) string {
 	if !strings.Contains(strings.ToLower(text), readkafka.Name) {
 		return ""
 	}
-	near := option.Nearest(name, recordColumns)
-	switch {
-	case near == "":
-		return ""
-	case givesFormat(text):
-		return "did you mean '_" + strings.Replace(near, "timestampType", "timestamp_type", 1) + "'? With 'format' the columns are the fields of the value, and those of the record begin with '_'"
-	case near != name:
-		return "did you mean '" + near + "'?"
+	formatted := givesFormat(text)
+	if m := pathIntoValue.FindStringSubmatch(text); formatted && m != nil && strings.EqualFold(name, "value") {
+		if near := option.Nearest(m[1], columns); near != "" {
+			return "with 'format' the fields of the value are columns: did you mean '" + near + "'?"
+		}
 	}
-	return ""
+	near := option.Nearest(name, columns)
+	switch {
+	case near == "" || near == name:
+		return ""
+	case formatted && strings.HasPrefix(near, "_") && !strings.HasPrefix(name, "_"):
+		return "did you mean '" + near + "'? With 'format' the columns are the fields of the value, and those of the record begin with '_'"
+	}
+	return "did you mean '" + near + "'?"
 }
 
 // functionLike names a function that exists.

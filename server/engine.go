@@ -152,7 +152,7 @@ func (p persister) Persist(_ *sql.Context, data []byte) error {
 
 // context is the engine's context for one statement of a session.
 func (e *engine) context(ctx context.Context, s sql.Session, shown string) *sql.Context {
-	ctx = sqltable.WithStatement(readkafka.WithStatement(context.WithValue(ctx, engineOf{}, e)))
+	ctx = sqltable.WithStatement(readkafka.WithStatement(context.WithValue(context.WithValue(ctx, engineOf{}, e), readColumnsOf{}, new(readColumns))))
 	return sql.NewContext(ctx, sql.WithSession(s), sql.WithPid(e.pid.Add(1)), sql.WithQuery(shown), sql.WithMemoryManager(e.MemoryManager),
 		sql.WithProcessList(e.ProcessList))
 }

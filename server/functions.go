@@ -11,7 +11,7 @@ import (
 
 // functionsOf is what SQL can call: our scalar functions, and the table functions with the connections of the process behind it.
 func functionsOf(e *engine, cfg Config, hosts hostRules, pool *kafka.Pool, registries *readkafka.Registries) functionSet {
-	env := readkafka.Env{Pool: pool, Registries: registries, Observe: e.observe}
+	env := readkafka.Env{Pool: pool, Registries: registries, Observe: e.observe, Decided: noteColumns}
 	env.Privileges = func() sql.PrivilegedOperationChecker { return e.users }
 	env.FilesDir = cfg.FilesDir
 	env.Allow = hosts.allow

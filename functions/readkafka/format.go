@@ -101,7 +101,7 @@ func (n *Node) schemaOf(ctx *sql.Context, format string, of part) (decode.Schema
 func (n *Node) jsonSchema(ctx *sql.Context, of part) (decode.Schema, error) {
 	switch {
 	case of == partKey, n.format.Schema == "" && !n.format.InferSchema:
-		return json.Whole(string(of)), nil
+		return framed.Plain(json.Whole(string(of))), nil
 	case n.format.InferSchema:
 		return n.inferredSchema(ctx)
 	}
@@ -110,13 +110,13 @@ func (n *Node) jsonSchema(ctx *sql.Context, of part) (decode.Schema, error) {
 		if err != nil {
 			return nil, wrongText(err, "write a JSON Schema, or columns with their types, such as 'id BIGINT, name STRING'")
 		}
-		return json.NewSchema(fields), nil
+		return framed.Plain(json.NewSchema(fields)), nil
 	}
 	columns, err := ddl.Parse(n.format.Schema)
 	if err != nil {
 		return nil, wrongSchema(err)
 	}
-	return json.NewSchema(jsonFields(columns)), nil
+	return framed.Plain(json.NewSchema(jsonFields(columns))), nil
 }
 
 // isJSONSchema tells a JSON Schema from a list of columns.
@@ -217,7 +217,7 @@ func (n *Node) inferredSchema(ctx *sql.Context) (decode.Schema, error) {
 	if len(columns) == 0 {
 		return nil, sqlerr.New(sqlerr.OptionInvalid, "'inferSchema' finds no fields: %d of the %d records read are JSON objects", used, len(records)).WithHint("give 'schema', such as 'id BIGINT, name STRING'")
 	}
-	return json.NewSchema(jsonFields(columns)), nil
+	return framed.Plain(json.NewSchema(jsonFields(columns))), nil
 }
 
 // debeziumSchema is the schema of Debezium's envelopes: the fields of rows by the argument schema, by the schema that records bring along, or as a sample has them.
@@ -235,13 +235,13 @@ func (n *Node) debeziumSchema(ctx *sql.Context, of part) (decode.Schema, error) 
 	}
 	fields, rows, exact := debezium.Sample(records)
 	if exact {
-		return debezium.NewSchema(fields), nil
+		return framed.Plain(debezium.NewSchema(fields)), nil
 	}
 	columns, used := ddl.Infer(rows)
 	if len(columns) == 0 {
 		return nil, sqlerr.New(sqlerr.OptionMissing, "the columns of the rows are not known: %d of the %d records read hold a row", used, len(records)).WithHint("give 'schema', such as 'id BIGINT, name STRING'")
 	}
-	return debezium.NewSchema(jsonFields(columns)), nil
+	return framed.Plain(debezium.NewSchema(jsonFields(columns))), nil
 }
 
 // declaredRows is the schema of envelopes around rows with declared fields. Debezium's types hide behind numbers and base64, so what they stand for is looked up in
@@ -249,13 +249,13 @@ func (n *Node) debeziumSchema(ctx *sql.Context, of part) (decode.Schema, error) 
 func (n *Node) declaredRows(ctx *sql.Context) (decode.Schema, error) {
 	fields, err := n.format.rowFields()
 	if err != nil || !debezium.NeedsSample(fields) {
-		return debezium.NewSchema(fields), err
+		return framed.Plain(debezium.NewSchema(fields)), err
 	}
 	records, err := n.sample(ctx, partValue, sampleRecords)
 	if err != nil {
 		return nil, err
 	}
-	return debezium.NewSchema(debezium.Declare(fields, records)), nil
+	return framed.Plain(debezium.NewSchema(debezium.Declare(fields, records))), nil
 }
 
 // rowFields are the declared fields of rows.

@@ -78,7 +78,7 @@ func TestAvroWithRegistry(t *testing.T) {
 		"5|value: unknown schema id: the schema registry has no schema with id 99 at byte 1",
 		"6|value: unknown schema id: schema 5 is of type PROTOBUF, not AVRO at byte 1",
 		"7|value: no schema id: the record ends within the id at byte 2",
-		"8|value: no schema id: the first byte is 0x7b, that of a record with a schema id is 0 at byte 0",
+		"8|value: no schema id: the first byte is 0x7b, that of a record with a schema id is 0; it begins like JSON, which format => 'json' reads without 'schemaRegistryUrl' at byte 0",
 		"9|value: empty",
 		"10|value: truncated at byte 9")
 	expectRows(t, s.both("SELECT id, note FROM %s WHERE note IS NOT NULL", args+", 'schema_registry_version', 1"), "1|a")
@@ -146,6 +146,8 @@ func TestJSONSchemaWithRegistry(t *testing.T) {
 	url, _ := registryOf(t)
 	s := newSession(t, newTopic(t, values(written(8, `{"id":1}`), written(9, `{"id":2}`), `{"id":3}`, nil)...))
 	expectRows(t, s.both("SELECT id, _error IS NULL FROM %s", ", 'format', 'json', 'schemaRegistrySubject', 'docs', 'schemaRegistryUrl', '"+url+"'"), "1|true", "2|true", "NULL|false", "NULL|true")
+	expectRows(t, s.both("SELECT _error FROM %s WHERE _offset = 0", ", 'format', 'json', 'schema', 'id INT'"),
+		"value: malformed: the record seems to carry a schema id, as its first byte is 0: 'schemaRegistryUrl' reads such records")
 }
 
 // Confluent's newer serializers put the GUID of the schema, or its id, into a header and leave the record alone.

@@ -33,6 +33,8 @@ type Env struct {
 	// Observe, when not nil, is given each source that a call opens and the request that it was opened for, and gives the source to use instead: the server
 	// counts what scans read and hold, and the bad data that is met.
 	Observe func(ctx *sql.Context, src scan.Source, req scan.Request) scan.Source
+	// Decided, when not nil, is told the columns of each call once they are known: who misspells one can then be told which was meant.
+	Decided func(ctx *sql.Context, columns []string)
 }
 
 // Node is a call of read_kafka in a plan. It is immutable.
@@ -82,6 +84,9 @@ func (n *Node) instance(ctx *sql.Context, db sql.Database, args []sql.Expression
 	}
 	if err := call.decide(ctx, before); err != nil {
 		return nil, err
+	}
+	if n.env.Decided != nil {
+		n.env.Decided(ctx, call.columns())
 	}
 	if !named.Constant(args) {
 		return call, nil
@@ -133,6 +138,15 @@ func (n *Node) decide(ctx *sql.Context, before *Node) error {
 	}
 	n.layout, err = n.decoding(ctx)
 	return err
+}
+
+// columns are the names of the columns.
+func (n *Node) columns() []string {
+	names := make([]string, len(n.layout.schema))
+	for i, c := range n.layout.schema {
+		names[i] = c.Name
+	}
+	return names
 }
 
 func (n *Node) databaseName() string {

@@ -72,11 +72,22 @@ func SplitID(record []byte) (id uint32, rest []byte, err error) {
 	case len(record) == 0:
 		return 0, nil, &decode.Error{Reason: decode.Empty, Offset: -1}
 	case record[0] != 0:
-		return 0, nil, &decode.Error{Reason: decode.NoSchemaID, Offset: 0, Detail: fmt.Sprintf("the first byte is 0x%02x, that of a record with a schema id is 0", record[0])}
+		return 0, nil, &decode.Error{Reason: decode.NoSchemaID, Offset: 0, Detail: fmt.Sprintf("the first byte is 0x%02x, that of a record with a schema id is 0; %s", record[0], unframed(record))}
 	case len(record) < HeaderSize:
 		return 0, nil, &decode.Error{Reason: decode.NoSchemaID, Offset: len(record), Detail: "the record ends within the id"}
 	}
 	return binary.BigEndian.Uint32(record[1:]), record[HeaderSize:], nil
+}
+
+// unframed says how a record without an id may be read: to read plain records with a registry is as common a mistake as the other way round.
+func unframed(record []byte) string {
+	switch {
+	case record[0] == '{' || record[0] == '[':
+		return "it begins like JSON, which format => 'json' reads without 'schemaRegistryUrl'"
+	case bytes.HasPrefix(record, []byte("Obj\x01")):
+		return "it begins like a file of Avro, which is not read"
+	}
+	return "without 'schemaRegistryUrl' records are read by 'schema'"
 }
 
 // Writers makes plans for records of schemas that are found by id.

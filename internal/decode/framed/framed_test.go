@@ -114,7 +114,7 @@ func TestEachRecordIsReadWithItsWritersSchema(t *testing.T) {
 		{record(1, ``), "empty"},
 		{record(7000, `{}`), "unknown schema id: there is no schema 7000"},
 		{record(66, `{}`), "the registry is down"},
-		{[]byte(`{"n":1}`), "no schema id: the first byte is 0x7b, that of a record with a schema id is 0 at byte 0"},
+		{[]byte(`{"n":1}`), "no schema id: the first byte is 0x7b, that of a record with a schema id is 0; it begins like JSON, which format => 'json' reads without 'schemaRegistryUrl' at byte 0"},
 		{[]byte{0, 0, 0, 1}, "no schema id: the record ends within the id at byte 4"},
 		{nil, "empty"},
 		{record(2, `{"m":6}`), "6 NULL"},

@@ -241,7 +241,7 @@ func (g *group) close(which func(*client) bool) {
 }
 
 // open makes a client; g.mu is held.
-func (g *group) open(seeds []string) (*client, error) {
+func (g *group) open(seeds []string, more ...kgo.Opt) (*client, error) {
 	if g.closed {
 		return nil, errPoolClosed
 	}
@@ -267,7 +267,7 @@ func (g *group) open(seeds []string) (*client, error) {
 		}
 		opts = append(opts, kgo.SASL(m))
 	}
-	cl, err := kgo.NewClient(append(opts, g.opts.ClientOptions...)...)
+	cl, err := kgo.NewClient(slices.Concat(opts, more, g.opts.ClientOptions)...)
 	if err != nil {
 		return nil, sqlerr.New(sqlerr.OptionInvalid, "the Kafka client refuses its configuration: %w", err)
 	}

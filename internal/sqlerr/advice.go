@@ -54,6 +54,8 @@ var advice = map[*Kind]string{
 	KafkaBatchTooLarge:  "Raise `--memory-limit`, which bounds it, or read around the batch with a predicate on `offset`.",
 	KafkaFetchFailed:    "Look at the brokers; raise `kafka.default.api.timeout.ms` when failures of this length are to be sat out.",
 	KafkaOffsets:        "Name exactly the partitions that are read; -2 is the earliest offset, -1 the latest.",
+	KafkaWriteFailed:    "Look at the brokers, and run the statement again: without `exactlyOnce` the rows that were written before the error are then written twice.",
+	SinkRow:             "Mend the row, or leave it out by a WHERE; docs/sinks.md says what the columns may hold.",
 	StreamEndless:       "Bound the read by `max_read_time_seconds` or `max_num_records`, put a `LIMIT` inside, or leave `STREAM` out; docs/tails.md has examples.",
 	TableState:          "`SHOW STREAMING TABLES` gives state and reason; `ALTER STREAMING TABLE … RESUME` or `REFRESH STREAMING TABLE` goes on.",
 	NeedsFull:           "`REFRESH STREAMING TABLE … FULL` reads everything anew that Kafka still has; or make a new table beside the old one.",

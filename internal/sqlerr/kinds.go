@@ -50,6 +50,9 @@ var (
 	KafkaFetchFailed    = kind("KAFKA_FETCH_FAILED", 31021, "HY000", External, true, "Fetching failed for longer than the retry budget; the message gives the last cause.")
 	KafkaOffsets        = kind("KAFKA_BAD_OFFSETS", 31022, "HY000", User, false, "Starting and ending offsets do not fit the partitions or each other.")
 
+	KafkaWriteFailed = kind("KAFKA_WRITE_FAILED", 31080, "HY000", External, true, "A record was not acknowledged by its broker, or a transaction not committed; the message gives the cause.")
+	SinkRow          = kind("SINK_ROW", 31081, "22000", User, false, "A row cannot be written to a topic; the message names the row and what is wrong with it.")
+
 	StreamEndless = kind("STREAM_ENDLESS", 31024, "HY000", User, false, "The statement needs all rows of a STREAM read, which has no end; the hint says how to bound it.")
 
 	TableState = kind("STREAMING_TABLE_STATE", 31025, "HY000", User, false, "The streaming table is in a state in which this cannot be done; the message says which.")

@@ -169,3 +169,12 @@ func needsEnd(why string) *sqlerr.Error {
 	return sqlerr.New(sqlerr.StreamEndless, "%s of a STREAM read, which has no end", why).
 		WithHint("bound the read by max_read_time_seconds => 10 or max_num_records => 1000, put a LIMIT inside (FROM (SELECT … FROM STREAM read_kafka(…) LIMIT 1000) t), or leave STREAM out to read what the topics hold now")
 }
+
+// NeedsEnd is the error for an analysed query that gives rows for ever where all of them are wanted; what begins its text.
+func NeedsEnd(ctx *sql.Context, n sql.Node, what string) error {
+	end, err := endless(ctx, n, false)
+	if end && err == nil {
+		err = needsEnd(what)
+	}
+	return err
+}

@@ -7,6 +7,7 @@ import (
 	"github.com/dolthub/vitess/go/vt/sqlparser"
 
 	"millrace/functions/readkafka"
+	"millrace/functions/writekafka"
 	"millrace/internal/sqlerr"
 )
 
@@ -60,6 +61,10 @@ func (a authorization) HandleAuthNode(ctx *sql.Context, state sql.AuthorizationQ
 		return err
 	}
 	user := deniedUser(err)
+	if function.Name() == writekafka.Name {
+		return sqlerr.New(sqlerr.NotGranted, "command denied to user %s: %s needs the privilege %s", user, function.Name(), writekafka.Privilege).WithCause(err).
+			WithHint("GRANT %s ON *.* TO %s; a connection that the call names needs USAGE besides", writekafka.Privilege, user)
+	}
 	return sqlerr.New(sqlerr.NotGranted, "command denied to user %s: %s needs the privilege %s", user, function.Name(), readkafka.Privilege).WithCause(err).
 		WithHint("GRANT %s ON *.* TO %s; or USAGE on the connection that the call or the view names", readkafka.Privilege, user)
 }

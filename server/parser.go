@@ -27,6 +27,8 @@ type statement struct {
 	own dialect.Statement
 	// grant is GRANT or REVOKE of privileges of ours; ast is then what remains of the statement, if anything.
 	grant *grant
+	// sink is INSERT INTO write_kafka(…), or EXPLAIN of it; own says which.
+	sink *sink
 	// literals: the statement is a SELECT of literals. constant is then its answer, once it is known.
 	literals bool
 	constant *constant
@@ -94,6 +96,9 @@ func parseText(text string, mode dialect.Mode, options sqlparser.ParserOptions, 
 		return explain(st, own, mode, options, ctx)
 	case dialect.GrantUsage:
 		return st, grantUsage(ctx, st, own, options)
+	case dialect.InsertIntoSink:
+		st.own = own
+		return st, parseSink(st, own.Sink, mode, options, ctx)
 	default:
 		st.own = own
 		return st, nil
@@ -135,6 +140,14 @@ func explain(st *statement, e dialect.Explain, mode dialect.Mode, options sqlpar
 	inner, err := parseText(e.Query, mode, options, ctx)
 	if err != nil {
 		return nil, err
+	}
+	if inner.sink != nil {
+		if e.Analyze || e.Format != "TREE" {
+			return nil, sqlerr.New(sqlerr.NotSupported, "EXPLAIN of a sink has no ANALYZE and no format but TREE").WithHint("EXPLAIN ANALYZE of its query runs that, and writes nothing")
+		}
+		st.own, st.sink, st.params = inner.own, inner.sink, inner.params
+		st.sink.explain = e.Format
+		return st, nil
 	}
 	if inner.ast == nil {
 		return nil, sqlerr.New(sqlerr.NotSupported, "EXPLAIN of this statement is not supported yet")

@@ -45,6 +45,9 @@ func (x *session) failed(shown redacted, start time.Time, err error) {
 
 // statementKind is the label of a statement in the metrics.
 func statementKind(st *statement) string {
+	if st.sink != nil && st.sink.explain == "" {
+		return "insert"
+	}
 	switch st.ast.(type) {
 	case nil:
 		return "own"

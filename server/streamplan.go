@@ -3,7 +3,6 @@ package server
 import (
 	"context"
 	"errors"
-	"io"
 	"slices"
 
 	"github.com/dolthub/go-mysql-server/sql"
@@ -276,10 +275,7 @@ func (q *streamQuery) run(c *sql.Context, take func(*column.Batch) error) (err e
 		return err
 	}
 	defer func() { err = errors.Join(err, rows.Close(c)) }()
-	if from, ok := unwrap(rows).(batchIter); ok && sameLayout(from.Fields(), q.fields) {
-		return q.batches(c, from, take)
-	}
-	return q.rows(c, rows, take)
+	return eachBatch(c, q.schema, q.fields, rows, take)
 }
 
 // sameLayout reports whether batches of one sort can be taken for the other: the same vectors hold the values.
@@ -287,49 +283,4 @@ func sameLayout(have, want []column.Field) bool {
 	return slices.EqualFunc(have, want, func(a, b column.Field) bool {
 		return a.Type.Kind == b.Type.Kind || a.Type.Kind.IsInt() && b.Type.Kind.IsInt() && a.Type.Kind <= column.Uint64 && b.Type.Kind <= column.Uint64
 	})
-}
-
-func (q *streamQuery) batches(c *sql.Context, from batchIter, take func(*column.Batch) error) error {
-	for {
-		b, err := from.NextBatch(c)
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		if err := take(b); err != nil {
-			return err
-		}
-	}
-}
-
-// rowsAtOnce is the number of rows of the engine that go into one batch.
-const rowsAtOnce = 1024
-
-func (q *streamQuery) rows(c *sql.Context, rows sql.RowIter, take func(*column.Batch) error) error {
-	appender := sqltable.NewAppender(c, q.schema, q.fields)
-	var b column.Batch
-	b.Reset(q.fields)
-	for {
-		row, err := rows.Next(c)
-		if errors.Is(err, io.EOF) {
-			return take(&b)
-		}
-		if err == nil {
-			err = c.Err()
-		}
-		if err == nil {
-			err = appender.Append(&b, row)
-		}
-		if err != nil {
-			return err
-		}
-		if b.N == rowsAtOnce {
-			if err := take(&b); err != nil {
-				return err
-			}
-			b.Reset(q.fields)
-		}
-	}
 }

@@ -73,7 +73,7 @@ type Trigger struct {
 // Bind turns the pairs of a call, in their order, into Args. The pair StreamFlag marks a STREAM. Errors are *sqlerr.Error and hold no secret.
 func Bind(pairs []option.Pair, env ArgsEnv) (*Args, error) {
 	pairs, stream := cutStreamFlag(pairs)
-	pairs, err := spreadConsumerConfig(Arguments, pairs, stream)
+	pairs, err := spreadConfig(Arguments, pairs, stream)
 	if err != nil {
 		return nil, err
 	}
@@ -110,12 +110,16 @@ func cutStreamFlag(pairs []option.Pair) ([]option.Pair, bool) {
 	return slices.DeleteFunc(slices.Clone(pairs), is), true
 }
 
-// spreadConsumerConfig replaces consumerConfigUpdates by a kafka.* pair for each of its entries, so that they meet the same rules as those given singly.
-func spreadConsumerConfig(table *option.Table, pairs []option.Pair, stream bool) ([]option.Pair, error) {
-	const name = "consumerConfigUpdates"
+// spreadConfig replaces a map of client properties by a kafka.* pair for each of its entries, so that they meet the same rules as those given singly.
+func spreadConfig(table *option.Table, pairs []option.Pair, stream bool) ([]option.Pair, error) {
+	name := ""
 	is := func(p option.Pair) bool {
 		o := table.Lookup(p.Name)
-		return o != nil && o.Name == name
+		if o == nil || o.Name != "consumerConfigUpdates" && o.Name != "producerConfigUpdates" {
+			return false
+		}
+		name = o.Name
+		return true
 	}
 	if !slices.ContainsFunc(pairs, is) {
 		return pairs, nil
@@ -161,7 +165,8 @@ func spreadConsumerConfig(table *option.Table, pairs []option.Pair, stream bool)
 
 var topicName = regexp.MustCompile(`^[a-zA-Z0-9._-]{1,249}$`)
 
-func checkTopic(name string) error {
+// CheckTopic is the error for what is no name of a topic.
+func CheckTopic(name string) error {
 	if !topicName.MatchString(name) || name == "." || name == ".." {
 		return fmt.Errorf("'%s' is no name of a topic: those have 1 to 249 letters, digits, dots, underscores and dashes", option.Show(name))
 	}

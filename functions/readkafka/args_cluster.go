@@ -8,7 +8,7 @@ import (
 // BindConnection binds a call of another table function that reaches Kafka as read_kafka does: its table holds ConnectionArguments and its own.
 // The warnings of the values say what was given and changes nothing.
 func BindConnection(table *option.Table, pairs []option.Pair, env ArgsEnv) (*option.Values, kafka.Config, error) {
-	pairs, err := spreadConsumerConfig(table, pairs, false)
+	pairs, err := spreadConfig(table, pairs, false)
 	if err != nil {
 		return nil, kafka.Config{}, err
 	}

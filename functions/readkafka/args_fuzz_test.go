@@ -34,7 +34,7 @@ func FuzzOffsets(f *testing.F) {
 			t.Errorf("%q becomes %q: %v %s", text, written, err, diff)
 		}
 		for _, p := range partitionsOf(offsets) {
-			if p.number < 0 || offsets[p.topic][p.number] < -2 || checkTopic(p.topic) != nil {
+			if p.number < 0 || offsets[p.topic][p.number] < -2 || CheckTopic(p.topic) != nil {
 				t.Errorf("%q holds %v", text, p)
 			}
 		}

@@ -16,7 +16,7 @@ import (
 func parseAssign(text string) (map[string][]int32, error) {
 	assigned := map[string][]int32{}
 	err := walkObject(text, func(dec *json.Decoder, topic string) error {
-		if err := checkTopic(topic); err != nil {
+		if err := CheckTopic(topic); err != nil {
 			return err
 		}
 		if err := expect(dec, '[', fmt.Sprintf("topic '%s' needs an array of partition numbers", topic)); err != nil {
@@ -77,7 +77,7 @@ func parseTimestamps(text string) (map[string]map[int32]int64, error) {
 func parseByPartition(text string, check func(int64) error) (map[string]map[int32]int64, error) {
 	byTopic := map[string]map[int32]int64{}
 	err := walkObject(text, func(dec *json.Decoder, topic string) error {
-		if err := checkTopic(topic); err != nil {
+		if err := CheckTopic(topic); err != nil {
 			return err
 		}
 		if err := expect(dec, '{', fmt.Sprintf("topic '%s' needs an object of partitions", topic)); err != nil {

@@ -35,7 +35,7 @@ func BindSelection(v *option.Values) (kafka.Selection, error) {
 
 func bindTopics(v *option.Values, s kafka.Selection) (kafka.Selection, error) {
 	for _, topic := range v.List("subscribe") {
-		if err := checkTopic(topic); err != nil {
+		if err := CheckTopic(topic); err != nil {
 			return s, v.Invalid("subscribe", "is wrong: %w", err)
 		}
 	}

@@ -189,10 +189,10 @@ func (p *Producer) Send(ctx context.Context, m *Outgoing) error {
 	return nil
 }
 
-// keep copies bytes into the arena; nil stays nil.
+// keep copies bytes into the arena. Nothing stays what it is, nil or not.
 func (p *Producer) keep(b []byte) []byte {
-	if b == nil {
-		return nil
+	if len(b) == 0 {
+		return b
 	}
 	if len(b) > cap(p.arena)-len(p.arena) {
 		p.arena = make([]byte, 0, max(arenaSize, len(b)))

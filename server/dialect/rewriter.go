@@ -29,12 +29,16 @@ func rewrite(text string, m Mode) (*Result, error) {
 	start, end := 0, len(text)
 	switch own := statement.(type) {
 	case Explain:
+		if own.Sink {
+			result.SQL = ""
+			return result, nil
+		}
 		start, end = own.Pos, own.Pos+len(own.Query)
 	case DescribeFunction:
 		start, end = own.Pos, own.Pos+len(own.Call)
 		r.frames[0].clause, r.frames[0].wantTable = clauseFrom, true
 	case CreateStreamingTable, RefreshStreamingTable, AlterStreamingTable, DropStreamingTable, ShowStreamingTables, ShowCreateStreamingTable, DescribeExtended,
-		Unsupported, CreateConnection, DropConnection, ShowConnections, DescribeConnection, GrantUsage:
+		Unsupported, CreateConnection, DropConnection, ShowConnections, DescribeConnection, GrantUsage, InsertIntoSink:
 		result.SQL = ""
 		return result, nil
 	}

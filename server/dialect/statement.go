@@ -17,6 +17,8 @@ type Explain struct {
 	Format string
 	// Query is the original text of the explained statement. It is not rewritten yet.
 	Query string
+	// Sink is true when that is an InsertIntoSink.
+	Sink bool
 	// Pos is where Query begins in the text.
 	Pos int
 }
@@ -78,7 +80,7 @@ func (r *rewriter) statementOf() (Statement, *sqlerr.Error) {
 		return r.explain()
 	}
 	if first := r.tokens[0]; first.kind != tokenWord || !isOneOf(r.text(first), ownStatements...) {
-		return r.insertIntoFunction(), nil
+		return r.insertIntoSink()
 	}
 	for _, pattern := range laterStatements {
 		if what, ok := r.opensWith(pattern); ok {
@@ -131,6 +133,7 @@ func (r *rewriter) explain() (Statement, *sqlerr.Error) {
 	case t.word == wordSelect, t.word == wordWith, t.word == wordInsert, t.word == wordUpdate, t.word == wordDelete, t.word == wordReplace,
 		t.word == wordTable, t.word == wordValues, t.is('('):
 		x.Pos, x.Query = t.start, r.textFrom(t.start)
+		_, x.Sink = r.insertedSink(i)
 		return x, nil
 	case r.isWord(i, "extended"):
 		switch next := r.tokens[i+1]; {
@@ -157,25 +160,6 @@ func (r *rewriter) explain() (Statement, *sqlerr.Error) {
 		return nil, r.errorAt(r.tokens[call].start, "DESCRIBE STREAM takes a call of a table function")
 	}
 	return nil, nil
-}
-
-// insertIntoFunction recognises INSERT INTO write_kafka(name => …): a sink. INSERT INTO t (column, …) is no call.
-func (r *rewriter) insertIntoFunction() Statement {
-	if r.tokens[0].word != wordInsert {
-		return nil
-	}
-	i := 1
-	if r.tokens[i].word == wordInto {
-		i++
-	}
-	c := r.chainAt(i)
-	if c.parts == 0 || !r.tokens[c.next].is('(') || !r.tokens[c.next+1].identifier() {
-		return nil
-	}
-	if name := r.chainAt(c.next + 1); name.parts == 0 || !r.tokens[name.next].is(opArrow) {
-		return nil
-	}
-	return Unsupported{What: "INSERT INTO " + shorten(r.text(r.tokens[i])) + "(…)", Pos: r.tokens[0].start}
 }
 
 // textFrom returns the original text from a position to the last token, without delimiters.

@@ -1,0 +1,109 @@
+package writekafka
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"millrace/functions/readkafka"
+	"millrace/internal/kafka"
+	"millrace/internal/option"
+	"millrace/internal/sqlerr"
+)
+
+// Args are the arguments of one call, checked as far as that is possible without asking a broker.
+type Args struct {
+	Cluster  kafka.Config
+	Producer kafka.ProducerOptions
+	// Topic is empty for the column of that name.
+	Topic          string
+	IncludeHeaders bool
+	// Warnings say what was given and changes nothing.
+	Warnings []string
+
+	settings []option.Setting
+}
+
+// Bind turns the pairs of a call, in their order, into Args. Errors are *sqlerr.Error and hold no secret.
+func Bind(pairs []option.Pair, env readkafka.ArgsEnv) (*Args, error) {
+	v, config, err := readkafka.BindConnection(Arguments, pairs, env)
+	if err != nil {
+		return nil, err
+	}
+	a := &Args{Cluster: config, IncludeHeaders: v.Bool("includeHeaders")}
+	if err := a.bindTopic(v); err != nil {
+		return nil, err
+	}
+	if err := a.bindProducer(v, env.MaxBatchBytes); err != nil {
+		return nil, err
+	}
+	a.Warnings, a.settings = v.Warnings, v.Settings()
+	return a, nil
+}
+
+func (a *Args) bindTopic(v *option.Values) error {
+	if !v.Has("topic") {
+		return nil
+	}
+	a.Topic = strings.TrimSpace(v.String("topic"))
+	if err := readkafka.CheckTopic(a.Topic); err != nil {
+		return v.Invalid("topic", "%w", err)
+	}
+	return nil
+}
+
+var partitioners = map[string]kafka.Partitioner{"murmur2": kafka.PartitionByKey, "sticky": kafka.PartitionSticky, "roundrobin": kafka.PartitionRoundRobin}
+
+// The share of the largest batch that may be read, itself a share of the memory limit, which waits to be acknowledged unless told otherwise; and the most.
+const (
+	bufferShare = 4
+	mostBuffer  = 32 << 20
+)
+
+func (a *Args) bindProducer(v *option.Values, limit int64) error {
+	p := &a.Producer
+	p.Partitioner = partitioners[v.String("partitioner")]
+	p.Compression = v.String("compression")
+	p.Unsafe = !v.Bool("kafka.enable.idempotence")
+	p.Linger = time.Duration(v.Int("kafka.linger.ms")) * time.Millisecond
+	p.DeliveryTimeout = time.Duration(v.Int("kafka.delivery.timeout.ms")) * time.Millisecond
+	p.BatchBytes = int32(v.Int("kafka.max.request.size")) // the table bounds it
+	p.BufferBytes = v.Int("kafka.buffer.memory")
+	switch {
+	case limit > 0 && p.BufferBytes > limit:
+		return v.Invalid("kafka.buffer.memory", "is %d, more than the %d bytes that the memory limit leaves for it", p.BufferBytes, limit)
+	case p.BufferBytes == 0 && limit > 0:
+		p.BufferBytes = min(mostBuffer, limit/bufferShare)
+	}
+	switch acks := strings.ToLower(strings.TrimSpace(v.String("acks"))); acks {
+	case "all", "-1":
+	case "1":
+		p.Acks = kafka.AcksLeader
+	case "0":
+		p.Acks = kafka.AcksNone
+	default:
+		return v.Invalid("acks", "is '%s', expected all, -1, 1 or 0", option.Show(acks))
+	}
+	if p.Acks != kafka.AcksAll && v.Has("kafka.enable.idempotence") && !p.Unsafe {
+		return sqlerr.New(sqlerr.OptionConflict, "'%s' is true and '%s' is '%s': an idempotent write needs the acknowledgement of all replicas", v.As("kafka.enable.idempotence"), v.As("acks"), v.String("acks")).
+			WithHint("leave one of them out")
+	}
+	return nil
+}
+
+// CheckName is the error for an argument name that write_kafka does not have, nil for one it has.
+func CheckName(name string) error {
+	if Arguments.Lookup(name) == nil {
+		return Arguments.Unknown(name)
+	}
+	return nil
+}
+
+// Describe lists the arguments, one a line and with secrets redacted, for EXPLAIN.
+func (a *Args) Describe() []string {
+	lines := make([]string, len(a.settings))
+	for i, s := range a.settings {
+		lines[i] = fmt.Sprintf("%s: %s", s.Name, s.Value)
+	}
+	return lines
+}

@@ -1,0 +1,66 @@
+package writekafka
+
+import (
+	"slices"
+
+	"millrace/functions/readkafka"
+	"millrace/internal/option"
+)
+
+//go:generate go test -tags gms_pure_go . -run TestOptionsDocIsCurrent -rewrite
+
+// Reasons that several arguments share.
+const (
+	serialized = "keys and values are written as format and keyFormat say"
+	filled     = "a batch is sent as soon as its partition can take it; kafka.max.request.size bounds it"
+	retries    = "a record is sent again until kafka.delivery.timeout.ms is over"
+)
+
+// Arguments is the table of everything write_kafka takes. Names follow the sinks of Spark and Databricks; the aliases are those of Beam, of Managed I/O for
+// Kafka and of Java's clients.
+var Arguments = option.New(Name, "argument", "", " => ", slices.Concat(connectionArguments(), topicArguments(), producerArguments())...)
+
+// connectionArguments are those of read_kafka, but for the map of client properties, which has the name that sinks have for it.
+func connectionArguments() []option.Option {
+	list := readkafka.ConnectionArguments()
+	for i := range list {
+		if list[i].Name == "consumerConfigUpdates" {
+			list[i].Name, list[i].Aliases = "producerConfigUpdates", []string{"producerConfig"}
+		}
+	}
+	return list
+}
+
+func topicArguments() []option.Option {
+	return []option.Option{
+		{Name: "topic", Type: option.String, DefaultNote: "the column `topic`",
+			Doc: "The topic that every row is written to; it takes precedence over a column of that name. It must exist.", Example: "'orders_eu'"},
+		{Name: "includeHeaders", Type: option.Bool, Default: "false", Doc: "Whether the column `headers` is written.", Example: "true"},
+		{Name: "partitioner", Type: option.Enum, Words: []string{"murmur2", "sticky", "roundrobin"}, Default: "murmur2",
+			Doc:     "Where rows go that name no partition: by a hash of the key as in Java's clients, those without a key by turns of some 64 KiB; by such turns whatever the key; or one by one in turn.",
+			Example: "'roundrobin'"},
+	}
+}
+
+func producerArguments() []option.Option {
+	return []option.Option{
+		{Name: "acks", Aliases: []string{"kafka.acks"}, Type: option.Scalar, Default: "all",
+			Doc: "Whose acknowledgement a record needs: all in-sync replicas (all or -1), the leader (1) or nobody (0). Less than all also turns idempotence off.", Example: "'all'"},
+		{Name: "compression", Aliases: []string{"compressionType", "kafka.compression.type"}, Type: option.Enum, Words: []string{"none", "gzip", "snappy", "lz4", "zstd"}, Default: "lz4",
+			Doc: "How batches are compressed.", Example: "'zstd'"},
+		{Name: "kafka.enable.idempotence", Type: option.Bool, Default: "true", Doc: "Whether brokers drop what a retry sends twice.", Example: "false"},
+		{Name: "kafka.linger.ms", Type: option.Int, Default: "0", Max: 60_000, Doc: "How long a batch that is not full waits for more rows.", Example: "20"},
+		{Name: "kafka.delivery.timeout.ms", Type: option.Int, Min: 1, Default: "120000", Doc: "After how long without any acknowledgement a write fails.", Example: "30000"},
+		{Name: "kafka.max.request.size", Type: option.Int, Min: 1024, Max: 1 << 30, Default: "1000012", Doc: "The most bytes of a batch before compression, and so of a record.", Example: "4000000"},
+		{Name: "kafka.buffer.memory", Type: option.Long, Min: 1 << 16, Max: 1 << 32, DefaultNote: "32 MiB, or a sixteenth of --memory-limit where that is less",
+			Doc: "The most bytes that wait for their acknowledgement; reading waits while there are more.", Example: "8388608"},
+		{Name: "kafka.batch.size", Type: option.Scalar, Batch: option.Ignored, Reason: filled, Doc: "Accepted for statements written for Spark.", Example: "16384"},
+		{Name: "kafka.max.in.flight.requests.per.connection", Type: option.Scalar, Batch: option.Ignored, Reason: "it does not change what is written",
+			Doc: "Accepted for statements written for Spark.", Example: "5"},
+		{Name: "kafka.retries", Type: option.Scalar, Batch: option.Ignored, Reason: retries, Doc: "Accepted for statements written for Spark.", Example: "3"},
+		{Name: "kafka.max.block.ms", Type: option.Scalar, Batch: option.Ignored, Reason: retries, Doc: "Accepted for statements written for Spark.", Example: "60000"},
+		{Name: "kafka.partitioner.class", Batch: option.Refused, Reason: "it names a Java class; use partitioner"},
+		{Name: "kafka.key.serializer", Batch: option.Refused, Reason: serialized},
+		{Name: "kafka.value.serializer", Batch: option.Refused, Reason: serialized},
+	}
+}

@@ -1,0 +1,214 @@
+package writekafka
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+
+	"millrace/functions/readkafka"
+	"millrace/internal/column"
+	"millrace/internal/convert"
+	"millrace/internal/kafka"
+	"millrace/internal/sqlerr"
+)
+
+// Writer writes batches of rows. It belongs to one goroutine.
+type Writer struct {
+	plan     *Plan
+	producer *kafka.Producer
+	message  kafka.Outgoing
+	// topic is the name of the last row's topic, of which partitions is the number: of a column, texts are compared, not made.
+	topic      string
+	partitions int
+}
+
+// Open connects. The plan's topic must exist.
+func (p *Plan) Open(ctx context.Context, env readkafka.Env) (*Writer, error) {
+	cluster, err := env.Pool.Cluster(ctx, p.args.Cluster)
+	if err != nil {
+		return nil, err
+	}
+	producer, err := cluster.NewProducer(ctx, p.args.Producer)
+	if err != nil {
+		return nil, err
+	}
+	w := &Writer{plan: p, producer: producer}
+	if p.args.Topic != "" {
+		if err := w.to(ctx, []byte(p.args.Topic)); err != nil {
+			w.Close()
+			return nil, err
+		}
+	}
+	return w, nil
+}
+
+// to makes a topic the one that rows go to.
+func (w *Writer) to(ctx context.Context, topic []byte) error {
+	if string(topic) == w.topic {
+		return nil
+	}
+	name := string(topic)
+	if err := readkafka.CheckTopic(name); err != nil {
+		return sqlerr.New(sqlerr.SinkRow, "%w", err)
+	}
+	n, err := w.producer.Partitions(ctx, name, false)
+	if err != nil {
+		return err
+	}
+	w.topic, w.partitions = name, n
+	return nil
+}
+
+// Rows is how many rows were given to Write.
+func (w *Writer) Rows() int64 { return w.message.Row }
+
+// Delivered is how many rows were acknowledged.
+func (w *Writer) Delivered() int64 { return w.producer.Delivered() }
+
+// Write hands the rows of a batch over. An error may be that of an earlier row; after one, nothing but Close makes sense.
+func (w *Writer) Write(ctx context.Context, b *column.Batch) error {
+	for k := range b.Live() {
+		i := k
+		if b.Sel != nil {
+			i = int(b.Sel[k])
+		}
+		w.message.Row++
+		if err := w.row(ctx, b, i); err != nil {
+			return err
+		}
+		if err := w.producer.Send(ctx, &w.message); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Flush waits until every row is acknowledged.
+func (w *Writer) Flush(ctx context.Context) error { return w.producer.Flush(ctx) }
+
+// Close ends the connections. What was not flushed may or may not be written.
+func (w *Writer) Close() { w.producer.Close() }
+
+// wrong is the error for the present row.
+func (w *Writer) wrong(format string, args ...any) error {
+	return sqlerr.New(sqlerr.SinkRow, "row %d cannot be written: "+format, append([]any{w.message.Row}, args...)...)
+}
+
+// row makes the message of a row.
+func (w *Writer) row(ctx context.Context, b *column.Batch, i int) error {
+	p, m := w.plan, &w.message
+	if p.topic >= 0 {
+		v := &b.Cols[p.topic]
+		if v.IsNull(i) {
+			return w.wrong("its column 'topic' is NULL")
+		}
+		if err := w.to(ctx, v.View(i)); err != nil {
+			if e, ok := sqlerr.As(err); ok && (e.Kind == sqlerr.SinkRow || e.Kind == sqlerr.KafkaTopicNotFound) {
+				wrong, _ := sqlerr.As(w.wrong("%s", e.Msg))
+				return wrong.WithHint("%s", e.Hint)
+			}
+			return err
+		}
+	}
+	m.Topic = w.topic
+	m.Key, m.Value = content(b, p.key, i), content(b, p.value, i)
+	m.Headers = m.Headers[:0]
+	if p.headers >= 0 && !b.Cols[p.headers].IsNull(i) {
+		if err := w.headers(b.Cols[p.headers].View(i)); err != nil {
+			return err
+		}
+	}
+	m.Partition = kafka.AnyPartition
+	if p.partition >= 0 && !b.Cols[p.partition].IsNull(i) {
+		if err := w.partition(ctx, b.Cols[p.partition].Int[i]); err != nil {
+			return err
+		}
+	}
+	m.Timestamp = -1
+	if p.timestamp >= 0 && !b.Cols[p.timestamp].IsNull(i) {
+		m.Timestamp = b.Cols[p.timestamp].Int[i]
+		if p.fields[p.timestamp].Type.Kind == column.Timestamp {
+			m.Timestamp = floor(m.Timestamp, 1000)
+		}
+		if m.Timestamp < 0 {
+			return w.wrong("its column 'timestamp' is before 1970")
+		}
+	}
+	return nil
+}
+
+// content is the bytes of a column, nil for NULL or no column. An empty value is not nil.
+func content(b *column.Batch, at, i int) []byte {
+	if at < 0 || b.Cols[at].IsNull(i) {
+		return nil
+	}
+	if v := b.Cols[at].View(i); v != nil {
+		return v
+	}
+	return empty
+}
+
+var empty = []byte{}
+
+func floor(n, by int64) int64 {
+	q := n / by
+	if n%by < 0 {
+		q--
+	}
+	return q
+}
+
+// partition checks the partition that a row names. One that does not exist may have been added.
+func (w *Writer) partition(ctx context.Context, n int64) error {
+	if n >= int64(w.partitions) && n < 1<<31 {
+		known, err := w.producer.Partitions(ctx, w.topic, true)
+		if err != nil {
+			return err
+		}
+		w.partitions = known
+	}
+	if n < 0 || n >= int64(w.partitions) {
+		return w.wrong("topic '%s' has no partition %d; it has %d partitions", w.topic, n, w.partitions)
+	}
+	w.message.Partition = int32(n)
+	return nil
+}
+
+// headers reads what read_kafka shows headers as: [{"key": "k", "value": "v"}, …], where a value that is no text is {"base64": "…"}, or null.
+func (w *Writer) headers(text []byte) error {
+	var list []struct {
+		Key   *string         `json:"key"`
+		Value json.RawMessage `json:"value"`
+	}
+	malformed := func() error {
+		return w.wrong("its column 'headers' is %s, expected [{\"key\": \"k\", \"value\": \"v\"}]", convert.Quote(text))
+	}
+	if err := json.Unmarshal(text, &list); err != nil {
+		return malformed()
+	}
+	for _, h := range list {
+		var (
+			value  []byte
+			plain  *string
+			binary struct {
+				Base64 *string `json:"base64"`
+			}
+		)
+		switch {
+		case h.Key == nil:
+			return malformed()
+		case len(h.Value) == 0 || string(h.Value) == "null":
+		case json.Unmarshal(h.Value, &plain) == nil:
+			value = append(empty, *plain...)
+		case json.Unmarshal(h.Value, &binary) == nil && binary.Base64 != nil:
+			var err error
+			if value, err = base64.StdEncoding.DecodeString(*binary.Base64); err != nil {
+				return malformed()
+			}
+		default:
+			return malformed()
+		}
+		w.message.Headers = append(w.message.Headers, kafka.Header{Key: *h.Key, Value: value})
+	}
+	return nil
+}

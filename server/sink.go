@@ -1,0 +1,269 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/dolthub/go-mysql-server/sql"
+	"github.com/dolthub/go-mysql-server/sql/transform"
+	"github.com/dolthub/go-mysql-server/sql/types"
+	"github.com/dolthub/vitess/go/vt/sqlparser"
+
+	"millrace/functions/writekafka"
+	"millrace/internal/column"
+	"millrace/internal/sqlerr"
+	"millrace/planner"
+	"millrace/server/dialect"
+	"millrace/streaming/sqltable"
+)
+
+// sink is INSERT INTO write_kafka(…) query: two statements that the engine plans, one for the call and one for the rows. Placeholders of the call come first.
+type sink struct {
+	call, query *statement
+	// explain is set for EXPLAIN, and names the format.
+	explain string
+}
+
+// parseSink reads the parts of the statement.
+func parseSink(st *statement, own dialect.Sink, mode dialect.Mode, options sqlparser.ParserOptions, ctx context.Context) error {
+	s := new(sink)
+	var err error
+	if s.call, err = parseText("SELECT * FROM "+own.Call, mode, options, ctx); err != nil {
+		return err
+	}
+	if s.query, err = parseIn(own.Query, mode, options, ctx); err != nil {
+		return err
+	}
+	if query, ok := s.query.ast.(sqlparser.SelectStatement); !ok || query.GetInto() != nil {
+		return sqlerr.New(sqlerr.NotSupported, "rows for a sink come from a SELECT").WithHint("INSERT INTO write_kafka(…) SELECT … AS value FROM …")
+	}
+	if err := s.query.bindVariables(); err != nil {
+		return err
+	}
+	st.sink, st.params = s, s.call.params+s.query.params
+	return nil
+}
+
+// share gives the values of a statement's placeholders that belong to a part of it: params of them behind the first skip, counted anew.
+func share(values map[string]sqlparser.Expr, skip, params int) map[string]sqlparser.Expr {
+	if params == 0 {
+		return nil
+	}
+	part := make(map[string]sqlparser.Expr, params)
+	for i := 1; i <= params; i++ {
+		if v, ok := values["v"+strconv.Itoa(skip+i)]; ok {
+			part["v"+strconv.Itoa(i)] = v
+		}
+	}
+	return part
+}
+
+// sinkNode finds the call of the sink, once the user is known to be allowed to make it.
+func (x *session) sinkNode(c *sql.Context, call *statement, values map[string]sqlparser.Expr) (*writekafka.Node, error) {
+	node, err := x.engine.BoundQueryPlan(c, call.text, call.ast, values)
+	if err != nil {
+		return nil, err
+	}
+	var found *writekafka.Node
+	transform.InspectWithOpaque(c, node, func(_ *sql.Context, n sql.Node) bool {
+		if w, ok := n.(*writekafka.Node); ok {
+			found = w
+		}
+		return found == nil
+	})
+	if found == nil {
+		return nil, sqlerr.New(sqlerr.NotSupported, "rows can be written to write_kafka(…) only")
+	}
+	return found, nil
+}
+
+// insertIntoSink runs INSERT INTO write_kafka(…) query, or explains it.
+func (x *session) insertIntoSink(c *sql.Context, st *statement, values map[string]sqlparser.Expr, r results) error {
+	s := st.sink
+	for _, v := range s.query.session {
+		v.column.StoredProcVal = x.sessionValue(v.name)
+	}
+	node, err := x.sinkNode(c, s.call, share(values, 0, s.call.params))
+	if err != nil {
+		return err
+	}
+	args, err := node.Args(c)
+	if err != nil {
+		return err
+	}
+	queried := share(values, s.call.params, s.query.params)
+	if s.explain != "" {
+		return x.explainSink(c, s, args, queried, r)
+	}
+	if strings.Contains(strings.ToLower(s.query.text), "stream") {
+		planned, err := x.engine.BoundQueryPlan(c, s.query.text, s.query.ast, queried)
+		if err == nil {
+			err = planner.NeedsEnd(c, planned, "INSERT INTO write_kafka takes all rows")
+		}
+		if err != nil {
+			return err
+		}
+	}
+	n, err := x.writeRows(c, s, node, args, queried)
+	if err != nil {
+		return err
+	}
+	return r.OK(uint64(n), 0, "")
+}
+
+// writeRows runs the query and writes its rows; it gives their number.
+func (x *session) writeRows(c *sql.Context, s *sink, node *writekafka.Node, args *writekafka.Args, values map[string]sqlparser.Expr) (n int64, err error) {
+	schema, rows, err := x.execute(c, s.query, values)
+	if err != nil {
+		return 0, err
+	}
+	defer func() {
+		if closing := rows.Close(c); err == nil {
+			err = closing
+		}
+	}()
+	fields, err := sinkFields(schema)
+	if err != nil {
+		return 0, err
+	}
+	plan, err := args.Plan(fields)
+	if err != nil {
+		return 0, err
+	}
+	for _, w := range append(args.Warnings, plan.Warnings...) {
+		c.Warn(planner.WarningCode, "%s", w)
+	}
+	w, err := plan.Open(c, node.Env())
+	if err != nil {
+		return 0, err
+	}
+	defer w.Close()
+	err = eachBatch(c, schema, fields, rows, func(b *column.Batch) error { return w.Write(c, b) })
+	if flushed := w.Flush(c); err == nil || sqlerr.HasKind(flushed, sqlerr.SinkRow) {
+		err = flushed
+	}
+	if err != nil {
+		return 0, undone(c, err, w.Delivered())
+	}
+	return w.Rows(), nil
+}
+
+// undone says of a write that failed how much of it is there.
+func undone(c *sql.Context, err error, delivered int64) error {
+	if e, ok := sqlerr.As(err); ok && delivered > 0 && c.Err() == nil {
+		detail := strconv.FormatInt(delivered, 10) + " rows were written before the error"
+		if e.Detail != "" {
+			detail = e.Detail + "; " + detail
+		}
+		return e.WithDetail("%s", detail)
+	}
+	return err
+}
+
+// sinkFields are the columns of a query as a sink takes them: BOOLEAN is a type of its own there, and NULL AS x has no type.
+func sinkFields(schema sql.Schema) ([]column.Field, error) {
+	fields := make([]column.Field, len(schema))
+	for i, col := range schema {
+		var err error
+		switch {
+		case types.IsNullType(col.Type):
+			fields[i] = column.Field{Name: col.Name, Nullable: true}
+		case types.IsBoolean(col.Type):
+			fields[i] = column.Field{Name: col.Name, Nullable: col.Nullable, Type: column.Type{Kind: column.Bool}}
+		default:
+			fields[i], err = sqltable.FieldOf(col.Name, col.Type, col.Nullable)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return fields, nil
+}
+
+// eachBatch gives the rows of a plan as batches whose columns are fields, valid until take returns.
+func eachBatch(c *sql.Context, schema sql.Schema, fields []column.Field, rows sql.RowIter, take func(*column.Batch) error) error {
+	if from, ok := unwrap(rows).(batchIter); ok && sameLayout(from.Fields(), fields) {
+		return takeBatches(c, from, take)
+	}
+	return takeRows(c, schema, fields, rows, take)
+}
+
+// takeBatches hands on batches of a plan that ends in ours.
+func takeBatches(c *sql.Context, from batchIter, take func(*column.Batch) error) error {
+	for {
+		b, err := from.NextBatch(c)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if err := take(b); err != nil {
+			return err
+		}
+	}
+}
+
+// rowsAtOnce is the number of rows of the engine that go into one batch.
+const rowsAtOnce = 1024
+
+// takeRows gathers rows of the engine into batches.
+func takeRows(c *sql.Context, schema sql.Schema, fields []column.Field, rows sql.RowIter, take func(*column.Batch) error) error {
+	appender := sqltable.NewAppender(c, schema, fields)
+	var b column.Batch
+	b.Reset(fields)
+	for {
+		row, err := rows.Next(c)
+		if errors.Is(err, io.EOF) {
+			return take(&b)
+		}
+		if err == nil {
+			err = c.Err()
+		}
+		if err == nil {
+			err = appender.Append(&b, row)
+		}
+		if err != nil {
+			return err
+		}
+		if b.N == rowsAtOnce {
+			if err := take(&b); err != nil {
+				return err
+			}
+			b.Reset(fields)
+		}
+	}
+}
+
+// explainSink answers EXPLAIN: the sink, and below it the plan of the query.
+func (x *session) explainSink(c *sql.Context, s *sink, args *writekafka.Args, values map[string]sqlparser.Expr, r results) error {
+	explained := &statement{text: s.query.text, ast: &sqlparser.Explain{Statement: s.query.ast, ExplainFormat: sqlparser.TreeStr}}
+	schema, rows, err := x.execute(c, explained, values)
+	if err != nil {
+		return err
+	}
+	below, err := sql.RowIterToRows(c, rows)
+	if err != nil {
+		return err
+	}
+	var plan strings.Builder
+	for _, row := range below {
+		text, ok := row[0].(string)
+		if !ok {
+			return sqlerr.New(sqlerr.Unexpected, "a line of the plan is a %T", row[0])
+		}
+		plan.WriteString(text + "\n")
+	}
+	p := sql.NewTreePrinter()
+	_ = p.WriteNode("Sink(%s)", writekafka.Name) // the printer fails only when it is used in the wrong order
+	_ = p.WriteChildren(append(args.Describe(), strings.TrimRight(plan.String(), "\n"))...)
+	var lines []sql.Row
+	for line := range strings.Lines(p.String()) {
+		lines = append(lines, sql.Row{strings.TrimRight(line, "\r\n")})
+	}
+	// The engine has ended the context with the last line of its plan.
+	return x.answerRows(x.context(context.WithoutCancel(c), ""), schema, sql.RowsToRowIter(lines...), r)
+}

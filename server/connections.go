@@ -104,6 +104,9 @@ func (n *connections) create(ctx *sql.Context, st dialect.CreateConnection) erro
 		}
 	}
 	return n.catalog.Update(func(s *catalog.State) error {
+		if _, taken := s.Named(kind)[strings.ToLower(st.Name)]; taken && !existed {
+			return sqlerr.New(sqlerr.ConnectionExists, "%s '%s' exists", kind, st.Name) // another server was faster
+		}
 		s.SetNamed(kind, made)
 		return nil
 	})
@@ -208,14 +211,14 @@ func (n *connections) drop(ctx *sql.Context, st dialect.DropConnection) error {
 		}
 		return n.missing(kind, st.Name)
 	}
-	err := n.catalog.Update(func(s *catalog.State) error {
+	// The grants go first: those that outlive the name would be for the next of that name.
+	if err := n.forget(ctx, kind, st.Name, false); err != nil {
+		return err
+	}
+	return n.catalog.Update(func(s *catalog.State) error {
 		delete(s.Named(kind), strings.ToLower(st.Name))
 		return nil
 	})
-	if err != nil {
-		return err
-	}
-	return n.forget(ctx, kind, st.Name, false)
 }
 
 // forget takes USAGE on a name from everybody, and gives it to the user of ctx, with the right to grant it, when that is wanted.

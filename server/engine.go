@@ -29,6 +29,7 @@ type engine struct {
 	provider *provider
 	catalog  *catalog.Catalog
 	users    *mysql_db.MySQLDb
+	stored   *storedUsers
 	log      *slog.Logger
 	metrics  *metrics
 	// connections are set once the server is made.
@@ -94,26 +95,19 @@ func newEngine(c *catalog.Catalog, rows store.Store, functions func(*engine) fun
 // loadUsers fills the grant tables from the catalog; from now on changes go back there. At the first start there is root, without a password
 // and only from the machine itself.
 func (e *engine) loadUsers() error {
-	e.users.SetPersister(persister{e.catalog})
+	e.stored = &storedUsers{catalog: e.catalog, users: e.users}
+	e.users.SetPersister(e.stored)
 	e.users.SetEnabled(true)
-	grants := e.catalog.State().Grants
-	if len(grants) > 0 {
-		if err := e.users.LoadData(sql.NewEmptyContext(), grants); err != nil {
-			return err
-		}
-	}
 	ed := e.users.Editor()
-	defer ed.Close()
-	if len(grants) == 0 {
-		e.users.AddSuperUser(ed, "root", "localhost", "")
-	}
+	e.users.AddSuperUser(ed, "root", "localhost", "") // until there is something in the catalog
 	// Statements of the process itself (--init-file, millrace query) run as a user that nobody can log in as and that is not stored.
 	e.users.AddEphemeralSuperUser(ed, localUser, "localhost", rand.Text())
 	if u, ok := ed.GetUser(mysql_db.UserPrimaryKey{User: localUser, Host: "localhost"}); ok {
 		u.Locked = true
 		ed.PutUser(u)
 	}
-	return nil
+	ed.Close()
+	return e.stored.follow()
 }
 
 // localUser runs the statements of the process itself.
@@ -137,17 +131,6 @@ func (e *engine) openToAll() {
 	ed := e.users.Editor()
 	defer ed.Close()
 	e.users.AddEphemeralSuperUser(ed, "root", "%", "")
-}
-
-// persister stores the engine's grant tables in the catalog.
-type persister struct{ catalog *catalog.Catalog }
-
-// Persist implements mysql_db.MySQLDbPersistence.
-func (p persister) Persist(_ *sql.Context, data []byte) error {
-	return p.catalog.Update(func(s *catalog.State) error {
-		s.Grants = append([]byte(nil), data...)
-		return nil
-	})
 }
 
 // context is the engine's context for one statement of a session.

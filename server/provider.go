@@ -39,20 +39,38 @@ var (
 // newProvider opens the databases of the catalog.
 func newProvider(c *catalog.Catalog, rows store.Store) (*provider, error) {
 	p := &provider{catalog: c, rows: rows, databases: map[string]database{}, tables: map[string]sql.TableFunction{}, functions: map[string]sql.Function{}}
-	for key, d := range c.State().Databases {
-		db := memory.NewDatabase(d.Name)
+	return p, p.follow()
+}
+
+// follow makes the databases be those of the catalog. What they hold is looked up there whenever it is used.
+func (p *provider) follow() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	state := p.catalog.State()
+	for key, d := range state.Databases {
+		collation := sql.Collation_Default
 		if d.Collation != "" {
-			collation, err := sql.ParseCollation("", d.Collation, false)
-			if err != nil {
-				return nil, err
-			}
-			if err := db.SetCollation(nil, collation); err != nil {
-				return nil, err
+			var err error
+			if collation, err = sql.ParseCollation("", d.Collation, false); err != nil {
+				return err
 			}
 		}
-		p.databases[key] = database{db, p}
+		db, ok := p.databases[key]
+		if !ok || db.Name() != d.Name {
+			db = database{memory.NewDatabase(d.Name), p}
+		}
+		if db.GetCollation(nil) != collation {
+			if err := db.Database.SetCollation(nil, collation); err != nil {
+				return err
+			}
+		}
+		p.databases[key] = db
 	}
-	return p, nil
+	maps.DeleteFunc(p.databases, func(key string, _ database) bool {
+		_, ok := state.Databases[key]
+		return !ok
+	})
+	return nil
 }
 
 // register adds functions; a later one replaces an earlier or a built-in one of the same name. It must be done before the engine is used.

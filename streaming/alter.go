@@ -67,13 +67,11 @@ func (m *Manager) Alter(ctx context.Context, n Name, alter func(catalog.Table) (
 			return err
 		}
 	}
-	err = m.redefine(n, func(t *catalog.Table) { t.Streaming, t.Columns = &a.Definition, DDL(a.Columns) })
+	t, err = m.redefine(n, func(t *catalog.Table) { t.Streaming, t.Columns = &a.Definition, DDL(a.Columns) })
 	if err != nil || !rules {
 		return err
 	}
 	m.halt(n)
-	if t, ok := m.Catalog.Table(n.Database, n.Table); ok {
-		m.launch(n, t)
-	}
+	m.launch(n, t)
 	return nil
 }

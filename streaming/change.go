@@ -27,6 +27,7 @@ func (m *Manager) change(ctx context.Context, c Create, old catalog.Table, colum
 	m.halt(c.Name)
 	t := old
 	c.Definition.Paused = old.Streaming.Paused
+	c.Definition.Refreshed, c.Definition.Resumed = old.Streaming.Refreshed+1, old.Streaming.Resumed
 	t.Streaming = &c.Definition
 	t.Columns, t.Comment = DDL(inOrder(schema, columns)), c.Comment
 	if len(changes) > 0 {
@@ -43,11 +44,11 @@ func (m *Manager) change(ctx context.Context, c Create, old catalog.Table, colum
 	if t.Streaming.Paused {
 		return awaited{}, nil
 	}
-	refresh := x.Refresh()
+	x.Refresh(t.Streaming.Refreshed)
 	if v == nil {
 		return awaited{table: x}, nil
 	}
-	return awaited{x, refresh, v.ends}, nil
+	return awaited{x, t.Streaming.Refreshed, v.ends}, nil
 }
 
 // needsFull is the error for a change that the rows that are there do not survive.

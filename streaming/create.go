@@ -61,7 +61,7 @@ func stays(n Name, e *sqlerr.Error) error {
 // awaited is a table with what a statement waits for, as executor.Table.Await has it; without a table there is nothing.
 type awaited struct {
 	table   *executor.Table
-	refresh int
+	refresh int64
 	target  map[store.Partition]int64
 }
 
@@ -236,7 +236,7 @@ func (m *Manager) begin(ctx context.Context, id string, v *validated) error {
 	if v == nil {
 		return nil
 	}
-	lease, err := m.Store.AcquireWriter(ctx, store.TableID(id), leaseOwner, time.Minute)
+	lease, err := m.Store.AcquireWriter(ctx, store.TableID(id), m.Owner, executor.LeaseTime)
 	if err != nil {
 		return err
 	}

@@ -24,6 +24,10 @@ type Options struct {
 	Log     *slog.Logger
 	// MaxBatchBytes bounds the default of max_batch_bytes, 0 for no bound.
 	MaxBatchBytes int64
+	// Owner is who holds leases in this process: a name that no other process has, and that it has again after a restart.
+	Owner string
+	// Shared says that other processes have the same catalog and store.
+	Shared bool
 }
 
 // Manager runs all streaming tables of a process. Its methods may be called from any goroutine.
@@ -35,19 +39,31 @@ type Manager struct {
 	changing sync.Mutex
 
 	mu     sync.RWMutex
-	tables map[string]*executor.Table // by key of the name
+	tables map[string]running // by key of the name
 	closed bool
+
+	sweeping sync.WaitGroup
+	stop     context.CancelFunc
 }
 
-// leaseOwner is who holds the leases of an embedded store: there is one process at a time.
-const leaseOwner = "millrace"
+// running is a table with the definition that it runs by.
+type running struct {
+	*executor.Table
+	definition catalog.Table
+}
+
+// defaultOwner holds the leases of an embedded store: there is one process at a time.
+const defaultOwner = "millrace"
 
 // New makes a Manager without tables.
 func New(o Options) *Manager {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Manager{Options: o, tables: map[string]*executor.Table{}}
+	if o.Owner == "" {
+		o.Owner = defaultOwner
+	}
+	return &Manager{Options: o, tables: map[string]running{}}
 }
 
 func key(n Name) string { return strings.ToLower(n.Database) + "\x00" + strings.ToLower(n.Table) }
@@ -55,23 +71,8 @@ func key(n Name) string { return strings.ToLower(n.Database) + "\x00" + strings.
 // Start removes what the catalog does not know, and starts every table. A table that cannot run says so by its state.
 func (m *Manager) Start(ctx context.Context) error {
 	state := m.Catalog.State()
-	known := map[store.TableID]bool{}
-	for _, db := range state.Databases {
-		for _, t := range db.Tables {
-			known[store.TableID(t.ID)] = true
-		}
-	}
-	infos, err := m.Store.Tables(ctx)
-	if err != nil {
+	if err := m.clear(ctx); err != nil {
 		return err
-	}
-	for _, info := range infos {
-		if info.Owner == "" && !known[info.ID] {
-			m.Log.Info("removing rows of a table that is not in the catalog", "table", string(info.ID))
-			if err := m.Store.DropTable(ctx, info.ID); err != nil {
-				return err
-			}
-		}
 	}
 	for _, db := range state.Databases {
 		for _, t := range db.Tables {
@@ -88,8 +89,12 @@ func (m *Manager) Close() {
 	m.mu.Lock()
 	m.closed = true
 	tables := m.tables
-	m.tables = map[string]*executor.Table{}
+	m.tables = map[string]running{}
 	m.mu.Unlock()
+	if m.stop != nil {
+		m.stop()
+		m.sweeping.Wait()
+	}
 	var wg sync.WaitGroup
 	for _, t := range tables {
 		wg.Go(t.Stop)
@@ -101,7 +106,8 @@ func (m *Manager) Close() {
 func (m *Manager) launch(n Name, t catalog.Table) *executor.Table {
 	s, _, err := settings(asList(t.Streaming.Properties), m.MaxBatchBytes)
 	x := executor.New(executor.Config{
-		Name: n.String(), ID: store.TableID(t.ID), ErrorsID: errorsID(t.ID), Store: m.Store, Owner: leaseOwner, Pool: m.Pool, Settings: s, Paused: t.Streaming.Paused, Log: m.Log, Active: &m.pace,
+		Name: n.String(), ID: store.TableID(t.ID), ErrorsID: errorsID(t.ID), Store: m.Store, Owner: m.Owner, Pool: m.Pool, Settings: s, Paused: t.Streaming.Paused,
+		Refreshes: t.Streaming.Refreshed, Log: m.Log, Active: &m.pace,
 		Compile: func(ctx context.Context) (executor.Query, error) {
 			if err != nil {
 				return nil, err // a property that this version does not take
@@ -118,7 +124,7 @@ func (m *Manager) launch(n Name, t catalog.Table) *executor.Table {
 	if m.closed {
 		return x
 	}
-	m.tables[key(n)] = x
+	m.tables[key(n)] = running{x, t}
 	x.Start()
 	return x
 }
@@ -130,7 +136,7 @@ func (m *Manager) Table(n Name) (*executor.Table, bool) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	t, ok := m.tables[key(n)]
-	return t, ok
+	return t.Table, ok
 }
 
 // halt stops the executor of a table, if it has one.
@@ -139,7 +145,7 @@ func (m *Manager) halt(n Name) {
 	t := m.tables[key(n)]
 	delete(m.tables, key(n))
 	m.mu.Unlock()
-	if t != nil {
+	if t.Table != nil {
 		t.Stop()
 	}
 }
@@ -230,12 +236,16 @@ func (m *Manager) refresh(ctx context.Context, n Name, full bool) (awaited, erro
 			return awaited{}, fmt.Errorf("empty table %s: %w", n, err)
 		}
 		err := m.begin(ctx, t.ID, v)
-		x = m.launch(n, t) // also after an error: the executor then fixes the start itself
-		if err != nil {
+		x = m.launch(n, t)                                                      // also after an error: the executor then fixes the start itself
+		if held := new(store.HeldError); err != nil && !errors.As(err, &held) { // another server was faster, which does the same
 			return awaited{}, err
 		}
 	}
-	return awaited{x, x.Refresh(), v.ends}, nil
+	if t, err = m.redefine(n, func(t *catalog.Table) { t.Streaming.Refreshed++ }); err != nil {
+		return awaited{}, err
+	}
+	x.Refresh(t.Streaming.Refreshed)
+	return awaited{x, t.Streaming.Refreshed, v.ends}, nil
 }
 
 // Pause stops a table; it stays paused over restarts.
@@ -251,31 +261,54 @@ func (m *Manager) pause(ctx context.Context, n Name, on bool) error {
 	if err != nil {
 		return err
 	}
-	if t.Streaming.Paused != on {
-		if err := m.redefine(n, func(t *catalog.Table) { t.Streaming.Paused = on }); err != nil {
+	if t.Streaming.Paused != on || !on {
+		_, err := m.redefine(n, func(t *catalog.Table) {
+			t.Streaming.Paused = on
+			if !on {
+				t.Streaming.Resumed++
+			}
+		})
+		if err != nil {
 			return err
 		}
 	}
 	if on {
-		return x.Pause(ctx)
+		if err := x.Pause(ctx); err != nil {
+			return err
+		}
+		return m.idle(ctx, t.ID)
 	}
 	x.Resume()
 	return nil
 }
 
-// redefine changes a copy of a table's definition in the catalog.
-func (m *Manager) redefine(n Name, change func(*catalog.Table)) error {
-	return m.Catalog.Update(func(s *catalog.State) error {
+// redefine changes a copy of a table's definition in the catalog, and notes that the table runs by it: the caller sees to that.
+func (m *Manager) redefine(n Name, change func(*catalog.Table)) (changed catalog.Table, err error) {
+	err = m.Catalog.Update(func(s *catalog.State) error {
 		t, ok := s.Databases[strings.ToLower(n.Database)].Tables[strings.ToLower(n.Table)]
 		if !ok || t.Streaming == nil {
 			return sqlerr.New(sqlerr.NoTable, "table '%s' does not exist", n)
 		}
 		definition := *t.Streaming
 		t.Streaming = &definition
+		refreshed, resumed := definition.Refreshed, definition.Resumed
 		change(&t)
+		// A definition that was made from an older one must not take the counts back.
+		t.Streaming.Refreshed, t.Streaming.Resumed = max(t.Streaming.Refreshed, refreshed), max(t.Streaming.Resumed, resumed)
 		s.PutTable(n.Database, t)
+		changed = t
 		return nil
 	})
+	if err != nil {
+		return changed, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if r, ok := m.tables[key(n)]; ok && r.definition.ID == changed.ID {
+		r.definition = changed
+		m.tables[key(n)] = r
+	}
+	return changed, nil
 }
 
 // SetProperties changes properties; those that are not named stay. retell writes them into the statement of a definition.
@@ -308,7 +341,7 @@ func (m *Manager) SetProperties(ctx context.Context, n Name, set []Property, ret
 	if err := m.setDurability(ctx, t.ID, durability); err != nil {
 		return err
 	}
-	if err := m.redefine(n, func(t *catalog.Table) { t.Streaming = &d }); err != nil {
+	if _, err := m.redefine(n, func(t *catalog.Table) { t.Streaming = &d }); err != nil {
 		return err
 	}
 	x.Set(s)

@@ -69,7 +69,6 @@ type Catalog struct {
 
 	// changing is held while the document is read or replaced. mu is never held meanwhile: who only looks does not wait for a disk or a network.
 	changing sync.Mutex
-	foreign  chan struct{}
 
 	mu      sync.Mutex
 	state   State
@@ -97,12 +96,12 @@ func Open(dir string) (*Catalog, error) {
 
 // OpenMemory gives a catalog that keeps its state until the process ends, for tools that persist nothing.
 func OpenMemory() *Catalog {
-	return &Catalog{doc: new(memory), foreign: make(chan struct{}, 1), state: State{Databases: map[string]Database{}}}
+	return &Catalog{doc: new(memory), state: State{Databases: map[string]Database{}}}
 }
 
 // New reads a catalog from a document, which it then owns: Close closes it, and so does an error.
 func New(ctx context.Context, doc Document) (*Catalog, error) {
-	c := &Catalog{doc: doc, foreign: make(chan struct{}, 1), version: -1}
+	c := &Catalog{doc: doc, version: -1}
 	if _, err := c.read(ctx); err != nil {
 		return nil, errors.Join(err, doc.Close())
 	}
@@ -135,10 +134,7 @@ func (c *Catalog) Refresh(ctx context.Context) (changed bool, err error) {
 	return c.read(ctx)
 }
 
-// Foreign gets a token when Update has met changes of other processes, which are in State from then on. What was made of the state before is to be looked at again.
-func (c *Catalog) Foreign() <-chan struct{} { return c.foreign }
-
-// Version tells states apart.
+// Version tells states apart: what was made of a former one is to be looked at again.
 func (c *Catalog) Version() int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -198,10 +194,6 @@ func (c *Catalog) Update(change func(*State) error) error {
 		}
 		if _, err := c.read(ctx); err != nil {
 			return err
-		}
-		select {
-		case c.foreign <- struct{}{}:
-		default:
 		}
 	}
 }

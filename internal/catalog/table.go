@@ -36,6 +36,9 @@ type Streaming struct {
 	Expectations []Expectation `json:"expectations,omitempty"`
 	// Paused is set by ALTER STREAMING TABLE … PAUSE.
 	Paused bool `json:"paused,omitempty"`
+	// Refreshed and Resumed count the statements REFRESH and RESUME: so a server notices those that another one has run.
+	Refreshed int64 `json:"refreshed,omitempty"`
+	Resumed   int64 `json:"resumed,omitempty"`
 }
 
 // StreamingColumn is a column that the definition of a streaming table lists. Expressions are those of the dialect.

@@ -75,6 +75,7 @@ var advice = map[*Kind]string{
 	StoreLocked:         "Stop the other process, or give this one a `--data-dir` of its own.",
 	StoreFormat:         "Start the version that the message names, or a newer one.",
 	StoreFailed:         "Look at the disk and at the permissions of the data directory.",
+	AtOnce:              "Run the statement again.",
 	StoreAway:           "See that PostgreSQL runs, that the network lets the server reach it, and what its log says. Millrace goes on by itself once it answers.",
 	ScanMemory:          "Read fewer groups or rows at once (a narrower predicate, a LIMIT), or raise `--memory-limit`.",
 	TempSpace:           "Make room on the disk of the data folder, raise `--temp-limit`, or have less to keep: a narrower predicate, fewer columns in ORDER BY and GROUP BY, more `--memory-limit`.",

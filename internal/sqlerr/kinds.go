@@ -72,6 +72,7 @@ var (
 	StoreLocked  = kind("STORE_LOCKED", 31062, "HY000", User, true, "Another process has the data directory open.")
 	StoreFormat  = kind("STORE_FORMAT", 31063, "HY000", User, false, "The data directory was written by a newer version of Millrace.")
 	StoreFailed  = kind("STORE_FAILED", 31064, "HY000", External, true, "Reading or writing the data directory failed; the message gives the cause.")
+	AtOnce       = kind("CHANGED_AT_ONCE", 31066, "HY000", External, true, "Another server that shares the catalog has changed the same thing at the same moment.")
 	StoreAway    = kind("STORE_UNREACHABLE", 31065, "HY000", External, true, "PostgreSQL, which --store names, does not answer, or refuses; the message gives the cause.")
 
 	RegistryUnreachable = kind("REGISTRY_UNREACHABLE", 31070, "HY000", External, true, "The schema registry does not answer, or not without a fault of its own; the message names address and cause.")

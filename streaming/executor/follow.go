@@ -129,9 +129,6 @@ func replanned(err error) error {
 
 // discover looks whether something else is to be read: partitions that are new or gone, a backlog that all lanes should read.
 func (t *Table) discover(ctx context.Context, cluster *kafka.Cluster, read Read, plan *checkpoint.Plan) error {
-	if err := t.keep(ctx); err != nil {
-		return err
-	}
 	sel := read.Spec.Select
 	if sel.Missing == kafka.MissingAwaited {
 		sel.Missing = kafka.MissingSkipped

@@ -3,6 +3,7 @@ package executor
 import (
 	"context"
 	"errors"
+	"strconv"
 	"time"
 
 	"millrace/internal/kafka"
@@ -14,8 +15,6 @@ import (
 
 // The times of an owner.
 const (
-	leaseTime  = 30 * time.Second
-	leaseRenew = 10 * time.Second
 	firstRetry = 100 * time.Millisecond
 )
 
@@ -35,7 +34,7 @@ func (t *Table) decide(ctx context.Context) (todo, context.Context) {
 	switch {
 	case t.paused:
 		return pauses, nil
-	case t.state == Failed:
+	case t.state == Failed && !t.standing:
 		return waits, nil
 	case t.settings.Manual && t.loaded && t.wanted == t.served:
 		return waits, nil
@@ -79,6 +78,12 @@ func (t *Table) own(ctx context.Context) {
 		switch {
 		case err == nil, interrupted:
 			continue // a command, or a manual table that is through
+		case isHeld(err), errors.Is(err, store.ErrFenced), errors.Is(err, errStandsFailed):
+			if err = t.stand(ctx, err); err == nil || ctx.Err() != nil {
+				wait = 0
+				continue
+			}
+			t.setState(Stalled, err)
 		case errors.Is(err, errReplan):
 			wait = max(wait, firstRetry)
 		case mayPass(err):
@@ -120,13 +125,20 @@ func (t *Table) release() {
 		t.log.Warn("releasing a streaming table", "table", t.name, "error", err)
 	}
 	t.lease = store.Lease{}
+	t.runBy("")
 }
 
 // work reads until ctx ends, something fails, or a manual table has read what there was. It begins with what the store knows.
-func (t *Table) work(ctx context.Context) error {
+func (t *Table) work(ctx context.Context) (err error) {
 	if err := t.begin(ctx); err != nil {
 		return err
 	}
+	ctx, held := t.hold(ctx)
+	defer func() {
+		if lost := held(); lost != nil && err != nil {
+			err = lost
+		}
+	}()
 	q, err := t.Compile(ctx)
 	if err != nil {
 		return err
@@ -145,7 +157,7 @@ func (t *Table) work(ctx context.Context) error {
 	serving := t.wanted
 	t.mu.Unlock()
 	for {
-		if err := t.keep(ctx); err != nil {
+		if err := ctx.Err(); err != nil {
 			return err
 		}
 		plan, snap, err := t.look(ctx, cluster, read)
@@ -194,32 +206,6 @@ func upTo(p *checkpoint.Plan, target map[store.Partition]int64) {
 		r := &p.Ranges[i]
 		r.To = max(r.From, min(r.To, target[r.Partition]))
 	}
-}
-
-// begin takes the lease and learns where the table is.
-func (t *Table) begin(ctx context.Context) (err error) {
-	if t.lease, err = t.Store.AcquireWriter(ctx, t.ID, t.Owner, leaseTime); err != nil {
-		t.lease = store.Lease{}
-		return err
-	}
-	t.renewed = time.Now()
-	if err := t.restore(ctx); err != nil {
-		return err
-	}
-	t.schema, err = t.Store.Schema(ctx, t.ID)
-	return err
-}
-
-// keep extends the lease when it is time to.
-func (t *Table) keep(ctx context.Context) error {
-	if time.Since(t.renewed) < leaseRenew {
-		return ctx.Err()
-	}
-	if err := t.Store.RenewWriter(ctx, t.lease, leaseTime); err != nil {
-		return err
-	}
-	t.renewed = time.Now()
-	return ctx.Err()
 }
 
 // learn runs the query over nothing, to know what it asks of a source.
@@ -307,16 +293,20 @@ func (t *Table) caughtUp() {
 	t.setState(Running, nil)
 }
 
-// hasLooked notes that the topics were looked at for refreshes.
-func (t *Table) hasLooked(n int) {
+// hasLooked notes that the topics were looked at for refreshes, also for who waits at another server.
+func (t *Table) hasLooked(n int64) {
 	t.mu.Lock()
+	news := n > t.looked
 	t.looked = max(t.looked, n)
 	t.mu.Unlock()
+	if news {
+		t.event(refreshedEvent, strconv.FormatInt(n, 10))
+	}
 	t.notify()
 }
 
 // serve notes that refreshes are through.
-func (t *Table) serve(n int) {
+func (t *Table) serve(n int64) {
 	t.mu.Lock()
 	t.served = max(t.served, n)
 	t.mu.Unlock()

@@ -32,6 +32,8 @@ type Status struct {
 	Err error
 	// Since is when the state began.
 	Since time.Time
+	// Holder is the server that reads the table, "" for none. State and Reason are what it says.
+	Holder string
 	// Loaded says that the table has once reached the ends that its topics had when it was started.
 	Loaded bool
 	// Partitions, in order.
@@ -96,6 +98,9 @@ func (t *Table) setState(s State, err error) {
 		return
 	}
 	t.notify()
+	if t.standing {
+		return // it is what this server sees; the table's log is for who reads it
+	}
 	switch {
 	case s == Failed:
 		t.log.Error("streaming table failed", "table", t.name, "reason", reason)
@@ -104,6 +109,7 @@ func (t *Table) setState(s State, err error) {
 	case was != s:
 		t.log.Info("streaming table "+string(s), "table", t.name)
 	}
+	t.said = s
 	t.event(string(s), reason)
 }
 
@@ -119,7 +125,7 @@ func (t *Table) notify() {
 func (t *Table) Status() Status {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	s := Status{State: t.state, Reason: t.reason, Err: t.stateErr, Since: t.since, Loaded: t.loaded, Batches: t.totals.batches, Rows: t.totals.rows, Records: t.totals.records,
+	s := Status{State: t.state, Reason: t.reason, Err: t.stateErr, Since: t.since, Holder: t.holder, Loaded: t.loaded, Batches: t.totals.batches, Rows: t.totals.rows, Records: t.totals.records,
 		Bytes: t.totals.bytes, BadRecords: t.totals.bad, LastCommit: t.totals.last, EndsKnown: t.ends != nil, Expectations: slices.Clone(t.tallies)}
 	for p, at := range t.positions {
 		end := int64(-1)
@@ -137,7 +143,7 @@ type seen struct {
 	state     State
 	err       error // why, in a state that has a reason
 	positions map[store.Partition]store.Position
-	looked    int
+	looked    int64
 	// changed is closed when any of these changes.
 	changed <-chan struct{}
 }

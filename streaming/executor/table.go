@@ -25,7 +25,7 @@ type Config struct {
 	// ID is the table in the store; ErrorsID, which it owns, takes its bad records.
 	ID, ErrorsID store.TableID
 	Store        store.Store
-	// Owner is who holds leases in this process.
+	// Owner is who holds leases in this process: a name that no other process has.
 	Owner string
 	Pool  *kafka.Pool
 	// Compile makes the query; it is called when the table begins to run, and again after a fault.
@@ -33,7 +33,9 @@ type Config struct {
 	Settings Settings
 	// Paused tables wait for Resume.
 	Paused bool
-	Log    *slog.Logger
+	// Refreshes is how many refreshes were asked for before.
+	Refreshes int64
+	Log       *slog.Logger
 	// Active counts tables of the process that are caught up and get records; commits are spaced by it. It may be nil.
 	Active *Pace
 	// Retry is the longest wait between two attempts (30 s); TruncatedAfter is for how long a log may end before the table's position until that is a loss (30 s).
@@ -55,9 +57,14 @@ type Table struct {
 	settings Settings
 	paused   bool
 	// wanted counts refreshes that were asked for; served is how many of them are through, of a manual table.
-	wanted, served int
+	wanted, served int64
 	// looked is how many of the refreshes that were asked for came before the owner last learned, without an error, what the topics hold.
-	looked    int
+	looked int64
+	// holder has the table's lease, as far as that is known; "" for nobody. waiting counts those who wait for a change.
+	holder  string
+	waiting int
+	// theirs is what another server that had the lease said last.
+	theirs    told
 	state     State
 	reason    string
 	stateErr  error
@@ -73,9 +80,13 @@ type Table struct {
 	interrupt context.CancelFunc
 
 	// What follows belongs to the owner.
-	lease   store.Lease
-	renewed time.Time
-	number  int64 // of the last commit
+	lease  store.Lease
+	number int64 // of the last commit
+	// standing says that another server had the table a moment ago, and read is the number of the last event that was read from the store meanwhile.
+	standing bool
+	read     int64
+	// said is the state that was last put into the table's log.
+	said    State
 	schema  *store.Schema
 	record  record
 	rows    column.Batch
@@ -106,7 +117,7 @@ func New(c Config) *Table {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	t := &Table{Config: c, name: c.Name, log: c.Log, done: make(chan struct{}), wake: make(chan struct{}, 1), changed: make(chan struct{}), settings: c.Settings.withDefaults(),
+	t := &Table{Config: c, name: c.Name, log: c.Log, done: make(chan struct{}), wake: make(chan struct{}, 1), changed: make(chan struct{}), settings: c.Settings.withDefaults(), wanted: c.Refreshes, served: c.Refreshes,
 		paused: c.Paused, state: Starting, since: time.Now(), newest: map[store.Partition]int64{}}
 	if c.Paused {
 		t.state = Paused
@@ -145,9 +156,12 @@ func (t *Table) command(change func()) {
 	signal(t.wake)
 }
 
+// PauseSoon stops reading. It does not wait.
+func (t *Table) PauseSoon() { t.command(func() { t.paused = true }) }
+
 // Pause stops reading, and returns when the owner has stopped.
 func (t *Table) Pause(ctx context.Context) error {
-	t.command(func() { t.paused = true })
+	t.PauseSoon()
 	for {
 		now := t.watch()
 		if now.state == Paused {
@@ -163,6 +177,7 @@ func (t *Table) Pause(ctx context.Context) error {
 func (t *Table) Resume() {
 	t.command(func() {
 		t.paused = false
+		t.retried()
 		t.state, t.reason, t.stateErr, t.since = Starting, "", nil, time.Now()
 	})
 }
@@ -172,6 +187,18 @@ func (t *Table) Set(s Settings) { t.command(func() { t.settings = s.withDefaults
 
 // wait waits for a change of what was seen, or for the end of ctx or of the table, which is an error.
 func (t *Table) wait(ctx context.Context, since seen) error {
+	t.mu.Lock()
+	t.waiting++
+	stands := t.holder != "" && t.holder != t.Owner
+	t.mu.Unlock()
+	if stands {
+		signal(t.wake) // it looks more often now
+	}
+	defer func() {
+		t.mu.Lock()
+		t.waiting--
+		t.mu.Unlock()
+	}()
 	select {
 	case <-since.changed:
 		return nil
@@ -182,9 +209,9 @@ func (t *Table) wait(ctx context.Context, since seen) error {
 	}
 }
 
-// Await waits until the table has read up to target, offset by offset of each partition, and has looked at its topics since the refresh that Refresh gave, 0 for
+// Await waits until the table has read up to target, offset by offset of each partition, and has looked at its topics since the refresh of that number, 0 for
 // none: positions beyond the target may be those of a topic that is gone. A table that fails, is paused, or is stopped, is an error.
-func (t *Table) Await(ctx context.Context, refresh int, target map[store.Partition]int64) error {
+func (t *Table) Await(ctx context.Context, refresh int64, target map[store.Partition]int64) error {
 	for {
 		now := t.watch()
 		if now.positions != nil && now.looked >= refresh && checkpoint.Reached(now.positions, target) {
@@ -202,17 +229,16 @@ func (t *Table) Await(ctx context.Context, refresh int, target map[store.Partiti
 	}
 }
 
-// Refresh makes a manual table read what there is now, and any other look at its topics, also when it has failed. It does not wait: it gives the number of the
-// refresh, for Await.
-func (t *Table) Refresh() (refresh int) {
+// Refresh makes a manual table read what there is now, and any other look at its topics, also when it has failed. It does not wait. n is the number of the refresh, for
+// Await: they count up over all servers.
+func (t *Table) Refresh(n int64) {
 	t.command(func() {
-		t.wanted++
-		refresh = t.wanted
+		t.wanted = max(t.wanted, n)
+		t.retried()
 		if t.state == Failed {
 			t.state, t.reason, t.stateErr, t.since = Starting, "", nil, time.Now()
 		}
 	})
-	return refresh
 }
 
 // Progress lists the newest batches, oldest first.

@@ -283,11 +283,6 @@ func failsOnTheNewState(t *testing.T, open func(*testing.T) catalog.Document) {
 	if err := add(b, "a"); err == nil || !strings.Contains(err.Error(), "exists") {
 		t.Errorf("made it twice: %v", err)
 	}
-	select {
-	case <-b.Foreign():
-	default:
-		t.Error("nothing tells of the foreign change")
-	}
 	if _, ok := b.State().Databases["a"]; !ok {
 		t.Error("the state is the old one")
 	}

@@ -27,6 +27,8 @@ type Config struct {
 	AllowHosts []string
 	// FilesDir is the folder below which SQL may name files (certificates of read_kafka); empty for none.
 	FilesDir string
+	// ExportDir is the folder below which EXPORT and BACKUP write; empty for none.
+	ExportDir string
 	// KeyFile holds the key that connections and credentials are encrypted with, 32 bytes in base64 or hexadecimal digits; empty takes it from the
 	// variable MILLRACE_KEY, and without either no secret can be stored.
 	KeyFile string
@@ -105,20 +107,14 @@ func (c *Config) check() error {
 	if c.MaxConnections < 1 || c.MaxConnections > 100_000 {
 		return fmt.Errorf("'--max-connections' is %d, allowed are 1 to 100000", c.MaxConnections)
 	}
-	if c.FilesDir != "" {
-		info, err := os.Stat(c.FilesDir)
-		if err != nil {
-			return fmt.Errorf("'--files-dir': %w", err)
+	for _, folder := range []struct{ flag, path string }{{"--files-dir", c.FilesDir}, {"--export-dir", c.ExportDir}, {"--secrets-dir", c.SecretsDir}} {
+		if folder.path == "" {
+			continue
 		}
-		if !info.IsDir() {
-			return fmt.Errorf("'--files-dir': %s is not a folder", c.FilesDir)
-		}
-	}
-	if c.SecretsDir != "" {
-		if info, err := os.Stat(c.SecretsDir); err != nil {
-			return fmt.Errorf("'--secrets-dir': %w", err)
+		if info, err := os.Stat(folder.path); err != nil {
+			return fmt.Errorf("'%s': %w", folder.flag, err)
 		} else if !info.IsDir() {
-			return fmt.Errorf("'--secrets-dir': %s is not a folder", c.SecretsDir)
+			return fmt.Errorf("'%s': %s is not a folder", folder.flag, folder.path)
 		}
 	}
 	if c.key, err = readKey(c.KeyFile); err != nil {

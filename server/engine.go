@@ -17,6 +17,7 @@ import (
 
 	"millrace/functions/readkafka"
 	"millrace/internal/catalog"
+	"millrace/internal/export"
 	"millrace/planner"
 	"millrace/streaming"
 	"millrace/streaming/sqltable"
@@ -36,7 +37,11 @@ type engine struct {
 	connections *connections
 	// streaming are the streaming tables, set once the server is made.
 	streaming *streaming.Manager
-	started   time.Time
+	// exports is where EXPORT and BACKUP write, set once the server is made.
+	exports export.Dir
+	// version is that of the program.
+	version string
+	started time.Time
 
 	// killConnection ends a connection of the listener; set before the listener starts.
 	killConnection func(id uint32) bool

@@ -97,6 +97,8 @@ func (x *session) answer(c *sql.Context, st *statement, values map[string]sqlpar
 	case dialect.CreateStreamingTable, dialect.RefreshStreamingTable, dialect.AlterStreamingTable, dialect.DropStreamingTable, dialect.ShowStreamingTables,
 		dialect.ShowCreateStreamingTable, dialect.DescribeExtended:
 		return x.streamingStatement(c, st, r)
+	case dialect.Export:
+		return x.export(c, own, r)
 	default:
 		return sqlerr.New(sqlerr.NotSupported, "this statement is not supported yet")
 	}
@@ -247,7 +249,7 @@ func unwrap(rows sql.RowIter) sql.RowIter {
 func send(c *sql.Context, schema sql.Schema, columns []wire.Column, rows sql.RowIter, r results) error {
 	if b, ok := r.(batches); ok {
 		if from, ok := unwrap(rows).(batchIter); ok && len(from.Fields()) == len(columns) {
-			if err := sendBatches(c, from, b); err != nil {
+			if err := takeBatches(c, from, func(part *column.Batch) error { return b.Batch(part) }); err != nil {
 				return err
 			}
 			c.GetLastQueryInfo().FoundRows.Store(r.RowCount()) // the engine counts rows that pass its own iterators
@@ -268,21 +270,6 @@ func send(c *sql.Context, schema sql.Schema, columns []wire.Column, rows sql.Row
 		}
 		e.row = row
 		if err := r.Row(e.fill); err != nil {
-			return err
-		}
-	}
-}
-
-func sendBatches(c *sql.Context, from batchIter, to batches) error {
-	for {
-		b, err := from.NextBatch(c)
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		if err := to.Batch(b); err != nil {
 			return err
 		}
 	}

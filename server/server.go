@@ -16,6 +16,7 @@ import (
 
 	"millrace/functions/readkafka"
 	"millrace/internal/catalog"
+	"millrace/internal/export"
 	"millrace/internal/kafka"
 	"millrace/internal/spill"
 	"millrace/planner"
@@ -88,6 +89,7 @@ func New(cfg Config) (_ *Server, err error) {
 	s.engine.connections = &connections{
 		catalog: s.catalog, key: cfg.key, users: s.engine.users, filesDir: cfg.FilesDir, secrets: &secrets{users: s.engine.users, dir: cfg.SecretsDir},
 	}
+	s.engine.exports, s.engine.version = export.Dir{Path: cfg.ExportDir}, cfg.Version
 	if err := s.firstStart(); err != nil {
 		return nil, err
 	}

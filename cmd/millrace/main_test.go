@@ -110,7 +110,7 @@ func TestYAMLTakesListsAndUnderscores(t *testing.T) {
 }
 
 func TestLaterSettingsAreRefusedByName(t *testing.T) {
-	for _, flag := range []string{"--store=postgres://u@h/d", "--export-dir=d"} {
+	for _, flag := range []string{"--store=postgres://u@h/d"} {
 		name, _, _ := strings.Cut(flag, "=")
 		if code, _, errs := command(t, nil, "serve", flag); code != 1 || !strings.Contains(errs, "'"+name+"' is not supported yet") {
 			t.Errorf("%s: code %d, %s", flag, code, errs)

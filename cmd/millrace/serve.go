@@ -17,24 +17,24 @@ type engineFlags struct {
 	TempLimit         string   `help:"Disk for what memory has no room for, in a folder tmp of the data folder: an amount (default ${default})." default:"16GiB" placeholder:"AMOUNT"`
 	AllowHosts        []string `help:"Addresses SQL may connect to: host, host:port or network/bits, with * in hosts. Default: all but link-local and metadata addresses." placeholder:"PATTERN,…"`
 	FilesDir          string   `help:"Folder below which SQL may name files, such as certificates. Default: none." placeholder:"DIR"`
+	ExportDir         string   `help:"Folder below which EXPORT and BACKUP write. Default: none." placeholder:"DIR"`
 	KeyFile           string   `help:"File with the key that encrypts connections and credentials: 32 bytes in base64 or hexadecimal digits (else MILLRACE_KEY). Default: none, so that no secret can be stored." placeholder:"FILE"`
 	DefaultConnection string   `help:"Connection of statements that name no brokers. Default: none." placeholder:"NAME"`
 	SecretsDir        string   `help:"Folder with a folder for each scope and a file for each key, for secret(). Default: none." placeholder:"DIR"`
 
 	// Settings of versions to come. They are known so that a configuration for them is refused, not half obeyed.
-	Store     string `hidden:"" default:"embedded"`
-	ExportDir string `hidden:""`
+	Store string `hidden:"" default:"embedded"`
 }
 
 func (f engineFlags) config() (server.Config, error) {
 	for _, later := range []struct{ flag, value, none string }{
-		{"--store", f.Store, "embedded"}, {"--export-dir", f.ExportDir, ""},
+		{"--store", f.Store, "embedded"},
 	} {
 		if later.value != later.none {
 			return server.Config{}, fmt.Errorf("'%s' is not supported yet", later.flag)
 		}
 	}
-	return server.Config{MemoryLimit: f.MemoryLimit, TempLimit: f.TempLimit, AllowHosts: f.AllowHosts, FilesDir: f.FilesDir,
+	return server.Config{MemoryLimit: f.MemoryLimit, TempLimit: f.TempLimit, AllowHosts: f.AllowHosts, FilesDir: f.FilesDir, ExportDir: f.ExportDir,
 		KeyFile: f.KeyFile, DefaultConnection: f.DefaultConnection, SecretsDir: f.SecretsDir, Version: version}, nil
 }
 

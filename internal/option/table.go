@@ -16,6 +16,8 @@ type Table struct {
 	Prefix string
 	// Separator stands between name and value in examples: " => " or "=".
 	Separator string
+	// Page is where the options are listed, docs/options.md by default.
+	Page string
 
 	options  []*Option
 	exact    map[string]*Option // by lower-case name
@@ -32,7 +34,7 @@ type star struct {
 
 // New builds a table. It panics when two options share a name or a default does not fit its type: the table is source code.
 func New(owner, noun, prefix, separator string, options ...Option) *Table {
-	t := &Table{Owner: owner, Noun: noun, Prefix: prefix, Separator: separator, exact: map[string]*Option{}, defaults: map[*Option]any{}}
+	t := &Table{Owner: owner, Noun: noun, Prefix: prefix, Separator: separator, Page: "docs/options.md", exact: map[string]*Option{}, defaults: map[*Option]any{}}
 	for i := range options {
 		o := &options[i]
 		t.options = append(t.options, o)
@@ -57,6 +59,12 @@ func New(owner, noun, prefix, separator string, options ...Option) *Table {
 		}
 	}
 	slices.SortStableFunc(t.stars, func(a, b star) int { return len(b.beginning) - len(a.beginning) })
+	return t
+}
+
+// On says which page of the documentation lists the options.
+func (t *Table) On(page string) *Table {
+	t.Page = page
 	return t
 }
 
@@ -113,5 +121,5 @@ func (t *Table) Unknown(name string) *sqlerr.Error {
 	if near := Nearest(bare, t.names); near != "" {
 		return e.WithHint("did you mean '%s%s'?", prefix, near)
 	}
-	return e.WithHint("docs/options.md lists every %s", t.Noun)
+	return e.WithHint("%s lists every %s", t.Page, t.Noun)
 }

@@ -79,6 +79,7 @@ var advice = map[*Kind]string{
 	StoreAway:           "See that PostgreSQL runs, that the network lets the server reach it, and what its log says. Millrace goes on by itself once it answers.",
 	ScanMemory:          "Read fewer groups or rows at once (a narrower predicate, a LIMIT), or raise `--memory-limit`.",
 	TempSpace:           "Make room on the disk of the data folder, raise `--temp-limit`, or have less to keep: a narrower predicate, fewer columns in ORDER BY and GROUP BY, more `--memory-limit`.",
+	ExportFailed:        "Make room on the disk of `--export-dir`, or let the server write there; then run the statement again.",
 
 	Interrupted:      "Somebody killed the statement, or its client went away.",
 	NonUniqueTable:   "Give one of the tables an alias.",
@@ -87,7 +88,8 @@ var advice = map[*Kind]string{
 	BadView:          "`SHOW CREATE VIEW` shows what the view reads; create what is missing, or the view anew.",
 	PrivilegeNeeded:  "An administrator grants what the message names.",
 	DatabaseDenied:   "An administrator grants you a privilege on the database.",
-	FilesRefused:     "Files are read only below `--files-dir`; Millrace writes none for SQL.",
+	FilesRefused:     "Files are read only below `--files-dir`, and written only below `--export-dir`, by EXPORT and BACKUP.",
+	FileExists:       "Name another file or folder; EXPORT takes OVERWRITE.",
 	NoThread:         "`SHOW PROCESSLIST` lists the connections.",
 	KillDenied:       "`KILL` of another user's connection needs SUPER.",
 	UnknownTimeZone:  "Use an offset such as `+02:00`, or a name of the time zone database such as `Europe/Berlin`.",

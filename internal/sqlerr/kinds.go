@@ -84,6 +84,8 @@ var (
 
 	ScanMemory = kind("SCAN_MEMORY", 31040, "HY000", User, false, "The statement needs more memory than its budget.")
 	TempSpace  = kind("TEMP_SPACE", 31041, "HY000", External, true, "The statement has outgrown its memory, and its temporary file cannot be written or read; the message says why.")
+
+	ExportFailed = kind("EXPORT_FAILED", 31085, "HY000", External, true, "The file or folder of EXPORT or BACKUP cannot be written; the message gives the cause. Nothing of it is left.")
 )
 
 // Kinds returns every kind, in the order of declaration. The docs are generated from it.

@@ -64,7 +64,6 @@ var laterStatements = [][]string{
 	{"SHOW", "FLOWS"},
 	{"REFRESH", "MATERIALIZED", "VIEW"},
 	{"ALTER", "CONNECTION|CREDENTIAL"},
-	{"BACKUP", "TO"},
 }
 
 // statementOf recognises a statement of ours at the start of the tokens; nil means that the engine gets it.
@@ -73,6 +72,9 @@ func (r *rewriter) statementOf() (Statement, *sqlerr.Error) {
 		return s, err
 	}
 	if s, err := r.streamingStatement(); s != nil || err != nil {
+		return s, err
+	}
+	if s, err := r.fileStatement(); s != nil || err != nil {
 		return s, err
 	}
 	switch first := r.tokens[0]; first.word {
@@ -89,9 +91,6 @@ func (r *rewriter) statementOf() (Statement, *sqlerr.Error) {
 	}
 	if r.isWord(0, "refresh") && r.tokens[1].identifier() { // REFRESH name
 		return Unsupported{What: "REFRESH", Pos: r.tokens[0].start}, nil
-	}
-	if r.isWord(0, "export") && r.tokens[1].is('(') {
-		return Unsupported{What: "EXPORT", Pos: r.tokens[0].start}, nil
 	}
 	return nil, nil
 }

@@ -49,7 +49,7 @@ func start(t *testing.T) (db *sql.DB, broker, registry string) {
 	}
 	address := make(chan string, 1)
 	t.Setenv("MILLRACE_KEY", strings.Repeat("ab", 32)) // the documentation stores secrets
-	s, err := server.New(server.Config{Listen: "127.0.0.1:0", DataDir: t.TempDir(), Announce: func(name, a string) {
+	s, err := server.New(server.Config{Listen: "127.0.0.1:0", DataDir: t.TempDir(), ExportDir: t.TempDir(), Announce: func(name, a string) {
 		if name == "mysql" {
 			address <- a
 		}

@@ -65,6 +65,7 @@ var layers = map[string][]string{
 	"streaming/store":              {"internal/scan"},
 	"streaming/store/segment":      {"streaming/store"},
 	"streaming/store/pebblestore":  {"streaming/store", "streaming/store/segment", "internal/scan"},
+	"streaming/store/pgstore":      {"streaming/store", "internal/scan"},
 	"streaming/store/storetest":    {"streaming/store", "internal/scan", "internal/ops"},
 	"internal/arch":                {},
 }

@@ -74,7 +74,7 @@ var advice = map[*Kind]string{
 	StoreCorrupt:        "Look at the disk. A streaming table is read anew by `REFRESH STREAMING TABLE … FULL`, as long as Kafka has the records; `TRUNCATE` empties any other.",
 	StoreLocked:         "Stop the other process, or give this one a `--data-dir` of its own.",
 	StoreFormat:         "Start the version that the message names, or a newer one.",
-	StoreFailed:         "Look at the disk and at the permissions of the data directory.",
+	StoreFailed:         "Look at the disk and at the permissions of the data directory, or at the log of the database.",
 	AtOnce:              "Run the statement again.",
 	StoreAway:           "See that PostgreSQL runs, that the network lets the server reach it, and what its log says. Millrace goes on by itself once it answers.",
 	ScanMemory:          "Read fewer groups or rows at once (a narrower predicate, a LIMIT), or raise `--memory-limit`.",

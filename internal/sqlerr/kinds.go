@@ -71,7 +71,7 @@ var (
 	StoreCorrupt = kind("STORE_CORRUPT", 31061, "HY000", External, false, "Stored bytes are not what was written; the message names table, segment and column. Other data can be read.")
 	StoreLocked  = kind("STORE_LOCKED", 31062, "HY000", User, true, "Another process has the data directory open.")
 	StoreFormat  = kind("STORE_FORMAT", 31063, "HY000", User, false, "The data directory was written by a newer version of Millrace.")
-	StoreFailed  = kind("STORE_FAILED", 31064, "HY000", External, true, "Reading or writing the data directory failed; the message gives the cause.")
+	StoreFailed  = kind("STORE_FAILED", 31064, "HY000", External, true, "Reading or writing the data directory, or the database of --store, failed; the message gives the cause.")
 	AtOnce       = kind("CHANGED_AT_ONCE", 31066, "HY000", External, true, "Another server that shares the catalog has changed the same thing at the same moment.")
 	StoreAway    = kind("STORE_UNREACHABLE", 31065, "HY000", External, true, "PostgreSQL, which --store names, does not answer, or refuses; the message gives the cause.")
 

@@ -1,0 +1,107 @@
+package pgstore
+
+import (
+	"context"
+	"math"
+	"slices"
+	"strconv"
+
+	"millrace/internal/column"
+	"millrace/internal/scan"
+	"millrace/streaming/store"
+)
+
+// topGrowth is the factor by which rounds grow: the first ones are small, because after each the sinks may know better.
+const topGrowth = 4
+
+// topColumn stands for the column of Top in source.bound.
+const topColumn = "{top}"
+
+// setTop notes an order that the source can make use of.
+func (s *source) setTop(top *store.Top) error {
+	if top == nil || top.Rows <= 0 {
+		return nil
+	}
+	if top.Column < 0 || top.Column >= len(s.table.schema.Columns) {
+		return mistake("table %s has no column %d", s.table.id, top.Column)
+	}
+	if k := s.table.schema.Columns[top.Column].Type.Kind; k.IsInt() && k != column.Uint64 && k != column.Bool || k == column.Float64 {
+		s.top = top
+	}
+	return nil
+}
+
+func keepers(lanes []*lane) bool {
+	return !slices.ContainsFunc(lanes, func(l *lane) bool {
+		_, ok := l.sink.(scan.Keeper)
+		return !ok
+	})
+}
+
+// topRounds reads the newest rows first, as what is asked for is mostly there, and asks the database for no rows of others that are worse than what the sinks keep.
+func (s *source) topRounds(ctx context.Context, lanes []*lane) error {
+	left := slices.Clone(s.pieces)
+	slices.Reverse(left)
+	for size := len(lanes); len(left) > 0; size *= topGrowth {
+		n := min(size, len(left))
+		if err := s.round(ctx, lanes, left[:n]); err != nil {
+			return err
+		}
+		left = left[n:]
+		s.bound = s.boundOf(lanes)
+	}
+	return nil
+}
+
+// boundOf is a condition that rows meet which may be among the first, by what the sinks keep; empty while anything may be.
+func (s *source) boundOf(lanes []*lane) string {
+	var values []int64
+	for _, l := range lanes {
+		values = l.sink.(scan.Keeper).Kept(values)
+	}
+	if int64(len(values)) < s.top.Rows {
+		return ""
+	}
+	slices.Sort(values)
+	at := int64(len(values)) - s.top.Rows
+	if s.top.Ascending {
+		at = s.top.Rows - 1
+	}
+	worst := values[at]
+	kind := s.table.schema.Columns[s.top.Column].Type.Kind
+	if worst == math.MinInt64 || worst == math.MaxInt64 { // NULL, NaN, or what cannot be told from them
+		return ""
+	}
+	bound := new(condition)
+	var sql string
+	switch {
+	case kind == column.Float64:
+		x := worst
+		if x < 0 {
+			x ^= math.MaxInt64
+		}
+		sql = "'" + strconv.FormatFloat(math.Float64frombits(uint64(x)), 'g', -1, 64) + "'::double precision"
+	case kind == column.Timestamp:
+		by := int64(-1)
+		if s.top.Ascending {
+			by = 1
+		}
+		sql, _ = bound.value(kind, store.Int(saturated(worst, by)))
+	default:
+		sql, _ = bound.value(kind, store.Int(worst))
+	}
+	term := topColumn + " >= " + sql
+	if s.top.Ascending {
+		term = topColumn + " <= " + sql + " or " + topColumn + " is null"
+	}
+	if kind == column.Float64 {
+		term += " or " + topColumn + " = 'NaN'"
+	}
+	return "(" + term + ")"
+}
+
+// saturated gives microseconds of milliseconds, moved by a millisecond: sinks have rounded.
+func saturated(x, by int64) int64 {
+	const most = math.MaxInt64/1000 - 1
+	return (min(max(x, -most), most) + by) * 1000
+}

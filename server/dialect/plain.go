@@ -47,6 +47,9 @@ func plain(text string) (params int, ok bool) {
 			}
 			i = j
 		case classPair:
+			if c == '=' && maybeArgument(text[:i]) {
+				return 0, false
+			}
 			if i++; i < len(text) {
 				switch n := text[i]; {
 				case n == '>' && c != '/', n == '-' && c == '-', n == '*' && c == '/':
@@ -58,6 +61,22 @@ func plain(text string) (params int, ok bool) {
 		}
 	}
 	return params, true
+}
+
+// maybeArgument reports whether text may end with the name of a call's argument, which = must not follow: of f(a = 1) the rewriter tells more than the engine.
+func maybeArgument(text string) bool {
+	text = strings.TrimRight(text, " \t\r\n")
+	if n := len(text); n > 0 && text[n-1] == '`' {
+		text = text[:strings.LastIndexByte(text[:n-1], '`')+1]
+		text = strings.TrimSuffix(text, "`")
+	} else {
+		for n > 0 && isIdentifier(text[n-1]) {
+			n--
+		}
+		text = text[:n]
+	}
+	text = strings.TrimRight(text, " \t\r\n")
+	return text == "" || text[len(text)-1] == '(' || text[len(text)-1] == ',' || text[len(text)-1] == '`'
 }
 
 const (

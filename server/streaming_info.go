@@ -23,6 +23,8 @@ func streamingInfo(e *engine) map[string]infoTable {
 		"streaming_table_progress":   {streamingProgressSchema, e.streamingProgressRows},
 		"streaming_table_errors":     {streamingErrorsSchema, e.streamingErrorRows},
 		"streaming_event_log":        {streamingEventsSchema, e.streamingEventRows},
+
+		"streaming_table_expectations": {streamingExpectationsSchema, e.streamingExpectationRows},
 	}
 }
 
@@ -167,10 +169,21 @@ func sparkProgress(n streaming.Name, t catalog.Table, p *executor.Progress) type
 		}},
 		"sink": map[string]any{"description": n.String(), "numOutputRows": p.Rows},
 	}
-	// The engine wants the tree that its own decoder would have made.
+	if len(p.Expectations) > 0 {
+		document["data_quality"] = executor.NewDataQuality(n.String(), p.Dropped, p.Expectations)
+	}
+	b, err := json.Marshal(document)
+	if err != nil {
+		panic(err) // texts and numbers
+	}
+	return jsonTree(b)
+}
+
+// jsonTree is JSON as the engine wants it: the tree that its own decoder would have made. It is JSON that this program has written.
+func jsonTree(b []byte) types.JSONDocument {
 	var tree any
-	if b, err := json.Marshal(document); err == nil {
-		_ = json.Unmarshal(b, &tree) // it was just encoded
+	if err := json.Unmarshal(b, &tree); err != nil {
+		panic(err)
 	}
 	return types.JSONDocument{Val: tree}
 }
@@ -205,10 +218,11 @@ var streamingEventsSchema = tableColumns("streaming_event_log",
 	&sql.Column{Name: "level", Type: infoText(8)},
 	&sql.Column{Name: "event_type", Type: infoText(32)},
 	&sql.Column{Name: "message", Type: infoText(65535), Nullable: true},
+	&sql.Column{Name: "details", Type: types.JSON},
 )
 
 // levels are the levels of events that are not INFO.
-var levels = map[string]string{string(executor.Failed): "ERROR", string(executor.Stalled): "WARN", "data_loss": "WARN"}
+var levels = map[string]string{string(executor.Failed): "ERROR", string(executor.Stalled): "WARN", "data_loss": "WARN", executor.FlowProgress: "METRICS"}
 
 func (e *engine) streamingEventRows(c *sql.Context) []sql.Row {
 	var rows []sql.Row
@@ -226,8 +240,16 @@ func (e *engine) streamingEventRows(c *sql.Context) []sql.Row {
 			if level == "" {
 				level = "INFO"
 			}
-			rows = append(rows, sql.Row{n.Database, n.Table, ev.Number, ev.Time.UTC(), level, entry.Kind, orNull(entry.Text)})
+			rows = append(rows, sql.Row{n.Database, n.Table, ev.Number, ev.Time.UTC(), level, entry.Kind, orNull(entry.Text), detailsOf(entry)})
 		}
 	})
 	return rows
+}
+
+// detailsOf are the details of an event: those that it has, or its kind and text.
+func detailsOf(e executor.Event) types.JSONDocument {
+	if len(e.Details) > 0 {
+		return jsonTree(e.Details)
+	}
+	return types.JSONDocument{Val: map[string]any{"event": e.Kind, "message": orNull(e.Text)}}
 }

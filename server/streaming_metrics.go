@@ -28,19 +28,21 @@ var (
 	descBytes   = streamingDesc("bytes_total", "Bytes read since the process started.")
 	descBatches = streamingDesc("batches_total", "Commits since the process started.")
 	descBad     = streamingDesc("bad_records_total", "Records on which the query failed since the process started.")
+	descPassed  = streamingDesc("expectation_passed_records_total", "Rows that met the expectation since the table was made or emptied.", "expectation")
+	descFailed  = streamingDesc("expectation_failed_records_total", "Rows that did not meet the expectation since the table was made or emptied.", "expectation")
 	descCommit  = streamingDesc("last_commit_timestamp_seconds", "When something was committed last, 0 for never.")
 )
 
 // Describe implements prometheus.Collector.
 func (m streamingMetrics) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{descState, descLag, descRows, descRecords, descBytes, descBatches, descBad, descCommit} {
+	for _, d := range []*prometheus.Desc{descState, descLag, descRows, descRecords, descBytes, descBatches, descBad, descPassed, descFailed, descCommit} {
 		to <- d
 	}
 }
 
 // Collect implements prometheus.Collector.
 func (m streamingMetrics) Collect(to chan<- prometheus.Metric) {
-	m.names(func(n streaming.Name, _ catalog.Table) {
+	m.names(func(n streaming.Name, definition catalog.Table) {
 		t, ok := m.tables.Table(n)
 		if !ok {
 			return
@@ -68,6 +70,10 @@ func (m streamingMetrics) Collect(to chan<- prometheus.Metric) {
 		add(descBytes, prometheus.CounterValue, float64(s.Bytes))
 		add(descBatches, prometheus.CounterValue, float64(s.Batches))
 		add(descBad, prometheus.CounterValue, float64(s.BadRecords))
+		eachExpectation(definition, s.Expectations, func(x catalog.Expectation, tally executor.Tally) {
+			add(descPassed, prometheus.CounterValue, float64(tally.Passed), x.Name)
+			add(descFailed, prometheus.CounterValue, float64(tally.Failed), x.Name)
+		})
 		add(descCommit, prometheus.GaugeValue, commit)
 	})
 }

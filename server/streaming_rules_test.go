@@ -122,3 +122,75 @@ func TestShowCreateGoesRound(t *testing.T) {
 	}
 	gives(t, db, "SELECT id, country, big, note, twice FROM t WHERE id IN (3, 4) ORDER BY id", "3|A|0|NULL|5\n4|B|1|NULL|5")
 }
+
+func TestExpectationsCountDropAndFail(t *testing.T) {
+	b, cl, produce := ordersTopic(t, 100)
+	r := start(t)
+	db := r.root(t)
+	definition := func(action string) string {
+		return `STREAMING TABLE t (id BIGINT, amount DOUBLE, half DOUBLE GENERATED ALWAYS AS (amount / 2),
+			CONSTRAINT small EXPECT (t.half < 25), CONSTRAINT ` + "`has a's country`" + ` EXPECT (country IN ('A', 'B')) ON VIOLATION DROP ROW, country STRING,
+			CONSTRAINT engine EXPECT (bit_count(id) < 100), CONSTRAINT numbered EXPECT (id >= 0) ` + action + `)
+			AS SELECT value:id::bigint AS id, value:amount::double AS amount, value:country AS country FROM ` + ordersRead(b)
+	}
+	do(t, db, "CREATE "+definition("ON VIOLATION FAIL UPDATE"))
+	gives(t, db, "SELECT count(*), max(half) FROM t WHERE country <> 'C'", "67|49.75")
+	gives(t, db, "SELECT count(*) FROM t", "67")
+	counted := "SELECT name, on_violation, passed_records, failed_records FROM information_schema.streaming_table_expectations WHERE table_name = 't' ORDER BY name"
+	gives(t, db, counted, "engine|WARN|100|0\nhas a's country|DROP ROW|67|33\nnumbered|FAIL UPDATE|100|0\nsmall|WARN|50|50")
+	produce(100, 103)
+	comes(t, r, counted, "engine|WARN|103|0\nhas a's country|DROP ROW|69|34\nnumbered|FAIL UPDATE|103|0\nsmall|WARN|50|53")
+	gives(t, db, "SELECT progress:data_quality.expectations[1].failed_records, progress:data_quality.dropped_records, progress:data_quality.expectations[1].dataset FROM information_schema.streaming_table_progress WHERE num_input_rows > 50",
+		"33|33|\"main.t\"")
+	gives(t, db, "SELECT details:flow_progress.data_quality.expectations[0].name, details:flow_progress.data_quality.dropped_records, message LIKE '%50 of ''small''%' FROM event_log(TABLE(t)) WHERE event_type = 'flow_progress' AND level = 'METRICS' LIMIT 1",
+		"\"small\"|33|1")
+	if got, err := values(db, "DESCRIBE EXTENDED t"); err != nil || !strings.Contains(got, "Expectation small|(t.half < 25), WARN: 50 passed, 53 failed|") {
+		t.Errorf("DESCRIBE EXTENDED: %q, %v", got, err)
+	}
+	if text := metricsText(t, r); !strings.Contains(text, `millrace_streaming_table_expectation_failed_records_total{database="main",expectation="has a's country",table="t"} 34`) {
+		t.Errorf("metrics: %s", text)
+	}
+
+	testkit.Produce(t, cl, &kgo.Record{Topic: "orders", Partition: 0, Value: []byte(`{"id":103,"country":"A","amount":1}`)}, &kgo.Record{Topic: "orders", Partition: 0, Value: []byte(`{"country":"A","amount":3,"note":"no id: NULL is a violation"}`)})
+	comes(t, r, "SELECT state FROM information_schema.streaming_tables WHERE table_name = 't'", "failed")
+	got, err := values(db, "SELECT reason FROM information_schema.streaming_tables WHERE table_name = 't'")
+	if err != nil || !strings.Contains(got, "expectation 'numbered' is violated by the record at topic 'orders', partition 0, offset 53: (id >= 0) is not true; its row: id=NULL, amount=3, country='A', half=1.5") {
+		t.Errorf("the reason is %q, %v", got, err)
+	}
+	wantError(t, attempt(db, "REFRESH STREAMING TABLE t"), 31027, "22000", "offset 53")
+
+	do(t, db, "CREATE OR REFRESH "+definition("ON VIOLATION DROP ROW"))
+	gives(t, db, "SELECT count(*), max(id) FROM t", "70|103")
+	gives(t, db, "SELECT on_violation, passed_records, failed_records FROM information_schema.streaming_table_expectations WHERE name = 'numbered'", "DROP ROW|104|1")
+	do(t, db, "CREATE OR REFRESH STREAMING TABLE t (id BIGINT, amount DOUBLE, half DOUBLE, country STRING) AS SELECT value:id::bigint AS id, value:amount::double AS amount, value:country AS country FROM "+ordersRead(b))
+	gives(t, db, counted, "")
+	produce(105, 106)
+	comes(t, r, "SELECT count(*), max(id) FROM t", "71|105")
+}
+
+// A violation in the initial load fails CREATE, and nothing of its batch is there.
+func TestAViolationInTheBacklogIsFound(t *testing.T) {
+	b, _, produce := ordersTopic(t, 100)
+	dir := t.TempDir()
+	r := start(t, func(c *Config) { c.DataDir = dir })
+	db := r.root(t)
+	create := "CREATE STREAMING TABLE t (id BIGINT, CONSTRAINT few EXPECT (id < 77) ON VIOLATION FAIL UPDATE) AS SELECT value:id::bigint AS id FROM " + ordersRead(b)
+	wantError(t, attempt(db, create), 31027, "22000", "expectation 'few' is violated by the record at topic 'orders', partition")
+	gives(t, db, "SELECT count(*) FROM t", "0")
+	do(t, db, "DROP TABLE t")
+
+	produce(100, 60_000) // a backlog for a bounded scan
+	create = strings.Replace(create, "77", "31415", 1)
+	err := attempt(db, create)
+	wantError(t, err, 31027, "22000", "expectation 'few' is violated by the record at topic 'orders', partition")
+	gives(t, db, "SELECT count(*) > 0, max(id) < 31415 FROM t", "1|1")
+	do(t, db, strings.Replace(strings.Replace(create, "CREATE", "CREATE OR REFRESH", 1), "FAIL UPDATE", "DROP ROW", 1))
+	gives(t, db, "SELECT count(*), max(id) FROM t", "31415|31414")
+	counts := fmt.Sprintf("31415|%d", 60_000-31415)
+	gives(t, db, "SELECT passed_records, failed_records FROM information_schema.streaming_table_expectations", counts)
+	if err := r.stop(); err != nil {
+		t.Fatal(err)
+	}
+	r = start(t, func(c *Config) { c.DataDir = dir })
+	comes(t, r, "SELECT state, passed_records, failed_records FROM information_schema.streaming_table_expectations JOIN information_schema.streaming_tables USING (table_name)", "running|"+counts)
+}

@@ -147,6 +147,9 @@ func (x *session) describeStreaming(_ *sql.Context, n streaming.Name, t catalog.
 	for _, name := range slices.Sorted(maps.Keys(t.Streaming.Properties)) {
 		add("Property "+name, "%s", t.Streaming.Properties[name])
 	}
+	eachExpectation(t, s.Expectations, func(x catalog.Expectation, tally executor.Tally) {
+		add("Expectation "+x.Name, "(%s), %s: %d passed, %d failed", x.Condition, checkKinds[x.Action], tally.Passed, tally.Failed)
+	})
 	add("Query", "%s", redact(t.Streaming.Query).text)
 	for i := range s.Partitions {
 		p := &s.Partitions[i]

@@ -2,7 +2,7 @@ package dialect
 
 // eventLogColumns are the columns of event_log() by what they are of information_schema.streaming_event_log, with the names that Databricks gives them.
 const eventLogColumns = "id, JSON_OBJECT('control_plane_event_seq', id) AS sequence, JSON_OBJECT('dataset_name', concat(table_schema, '.', table_name)) AS origin, timestamp, message, level, " +
-	"'STABLE' AS maturity_level, CASE WHEN level = 'ERROR' THEN message END AS error, JSON_OBJECT('event', event_type, 'message', message) AS details, event_type"
+	"'STABLE' AS maturity_level, CASE WHEN level = 'ERROR' THEN message END AS error, details, event_type"
 
 // eventLog handles event_log(TABLE(name)) and event_log(name) where a table may stand: the log of a streaming table. It becomes a derived table, for the argument is a
 // name, which no table function can take.

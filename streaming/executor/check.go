@@ -49,6 +49,8 @@ type checker struct {
 	checks  []Check
 	// tallies are those of the expectations, in the order of checks; NOT NULL has none.
 	tallies []Tally
+	// dropped is how many rows were left out.
+	dropped int64
 	view    column.Batch
 	sel     []int32
 }
@@ -63,8 +65,24 @@ func newChecker(q Query) checker {
 	return c
 }
 
+// counts are what a checker has counted.
+type counts struct {
+	tallies []Tally
+	dropped int64
+}
+
+// counts gives what was counted, to be kept.
+func (c *checker) counts() counts { return counts{slices.Clone(c.tallies), c.dropped} }
+
+// restore goes back to what was counted.
+func (c *checker) restore(to counts) {
+	copy(c.tallies, to.tallies)
+	c.dropped = to.dropped
+}
+
 // reset forgets what was counted.
 func (c *checker) reset() {
+	c.dropped = 0
 	for i := range c.tallies {
 		c.tallies[i].Passed, c.tallies[i].Failed = 0, 0
 	}
@@ -122,6 +140,7 @@ func (c *checker) apply(b *column.Batch) (*column.Batch, error) {
 			c.drop(v)
 		}
 	}
+	c.dropped += int64(b.Live() - c.view.Live())
 	return &c.view, nil
 }
 

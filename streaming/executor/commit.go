@@ -54,6 +54,10 @@ func (t *Table) commit(ctx context.Context, st step) error {
 	p.Duration.Commit = time.Since(began)
 	t.lastBatch = time.Now()
 	t.applied(st.moves, st.newest, p)
+	t.quality.add(&p)
+	if t.quality.due() {
+		t.report()
+	}
 	return nil
 }
 
@@ -140,8 +144,10 @@ func (t *Table) columnOf(name string) int {
 }
 
 // event adds an entry to the table's log. A log that cannot be written stops nothing.
-func (t *Table) event(kind, text string) {
-	b, err := EncodeEvent(Event{Kind: kind, Text: text})
+func (t *Table) event(kind, text string) { t.addEvent(Event{Kind: kind, Text: text}) }
+
+func (t *Table) addEvent(e Event) {
+	b, err := EncodeEvent(e)
 	if err == nil {
 		err = t.Store.AppendEvent(context.Background(), t.ID, b)
 	}

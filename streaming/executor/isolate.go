@@ -3,7 +3,6 @@ package executor
 import (
 	"context"
 	"errors"
-	"slices"
 
 	"millrace/internal/column"
 	"millrace/internal/scan"
@@ -31,7 +30,7 @@ func (t *Table) isolate(ctx context.Context, q Query, r *records) (*column.Batch
 	bad := newBad()
 	for from, step := 0, max(r.rows/2, 1); from < r.rows; {
 		step = min(step, r.rows-from)
-		before, tallies := t.rows.N, slices.Clone(t.checker.tallies)
+		before, counted := t.rows.N, t.checker.counts()
 		undecoded, err := q.Run(ctx, func(_ context.Context, req scan.Request) (scan.Source, error) {
 			return r.source(from, from+step, req), nil
 		}, t.takes)
@@ -48,7 +47,7 @@ func (t *Table) isolate(ctx context.Context, q Query, r *records) (*column.Batch
 			return nil, err
 		}
 		t.rows.Truncate(before)
-		copy(t.checker.tallies, tallies)
+		t.checker.restore(counted)
 		if step > 1 {
 			step /= 2
 			continue

@@ -17,8 +17,10 @@ type Progress struct {
 	Records, Bytes, Rows, Bad int64
 	// Expectations count the rows of the batch that met each expectation, and those that did not.
 	Expectations []Tally
-	Duration     Durations
-	Moves        []store.Move
+	// Dropped are the rows that expectations left out.
+	Dropped  int64
+	Duration Durations
+	Moves    []store.Move
 	// Ends are where the logs ended when the batch was planned, or later.
 	Ends map[store.Partition]int64
 }
@@ -51,7 +53,7 @@ func (t *Table) progress(st step, rows int, began time.Time) Progress {
 	if st.bad != nil {
 		bad = int64(st.bad.N)
 	}
-	return Progress{Batch: t.record.Batch, Time: st.start, Records: st.records, Bytes: st.bytes, Rows: int64(rows), Bad: bad, Expectations: slices.Clone(t.checker.tallies), Duration: Durations{Read: began.Sub(st.start)},
+	return Progress{Batch: t.record.Batch, Time: st.start, Records: st.records, Bytes: st.bytes, Rows: int64(rows), Bad: bad, Expectations: slices.Clone(t.checker.tallies), Dropped: t.checker.dropped, Duration: Durations{Read: began.Sub(st.start)},
 		Moves: st.moves, Ends: t.ends}
 }
 
@@ -130,6 +132,8 @@ type Event struct {
 	// Kind is a state, data_loss, or what a statement did.
 	Kind string `json:"kind"`
 	Text string `json:"text,omitempty"`
+	// Details, where there are any, are those of the event log of Databricks.
+	Details json.RawMessage `json:"details,omitempty"`
 }
 
 // EncodeEvent gives the bytes that DecodeEvent reads.

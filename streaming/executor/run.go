@@ -118,6 +118,7 @@ func (t *Table) batches() int64 {
 
 // release lets go of the table in the store.
 func (t *Table) release() {
+	t.report()
 	if t.lease.Epoch == 0 {
 		return
 	}

@@ -92,6 +92,7 @@ type Table struct {
 	rows    column.Batch
 	columns []column.Field // of the query
 	checker checker
+	quality quality
 	fields  []scan.Field // to gather
 	request scan.Request // what the query asks of a source
 	// perRow is about how many bytes the rows of one offset take.

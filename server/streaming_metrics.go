@@ -30,12 +30,13 @@ var (
 	descBad     = streamingDesc("bad_records_total", "Records on which the query failed since the process started.")
 	descPassed  = streamingDesc("expectation_passed_records_total", "Rows that met the expectation since the table was made or emptied.", "expectation")
 	descFailed  = streamingDesc("expectation_failed_records_total", "Rows that did not meet the expectation since the table was made or emptied.", "expectation")
+	descMirror  = streamingDesc("offset_commit_failures_total", "Failed attempts to show positions to a consumer group (commitOffsets) since the process started; absent without one.")
 	descCommit  = streamingDesc("last_commit_timestamp_seconds", "When something was committed last, 0 for never.")
 )
 
 // Describe implements prometheus.Collector.
 func (m streamingMetrics) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{descState, descLag, descRows, descRecords, descBytes, descBatches, descBad, descPassed, descFailed, descCommit} {
+	for _, d := range []*prometheus.Desc{descState, descLag, descRows, descRecords, descBytes, descBatches, descBad, descPassed, descFailed, descMirror, descCommit} {
 		to <- d
 	}
 }
@@ -74,6 +75,9 @@ func (m streamingMetrics) Collect(to chan<- prometheus.Metric) {
 			add(descPassed, prometheus.CounterValue, float64(tally.Passed), x.Name)
 			add(descFailed, prometheus.CounterValue, float64(tally.Failed), x.Name)
 		})
+		if s.Mirrored.Group != "" {
+			add(descMirror, prometheus.CounterValue, float64(s.Mirrored.Failures))
+		}
 		add(descCommit, prometheus.GaugeValue, commit)
 	})
 }

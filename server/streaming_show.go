@@ -144,6 +144,12 @@ func (x *session) describeStreaming(_ *sql.Context, n streaming.Name, t catalog.
 	if lag, known := s.Lag(); known {
 		add("Lag", "%d", lag)
 	}
+	if m := s.Mirrored; m.Group != "" {
+		add("Consumer Group", "%s", m.Group)
+		if m.Error != "" {
+			add("Consumer Group Error", "%s", m.Error)
+		}
+	}
 	for _, name := range slices.Sorted(maps.Keys(t.Streaming.Properties)) {
 		add("Property "+name, "%s", t.Streaming.Properties[name])
 	}

@@ -229,6 +229,7 @@ func readOf(c *sql.Context, n *readkafka.Node) (executor.Read, error) {
 	return executor.Read{
 		Cluster: args.Cluster, Spec: args.Spec, Latest: !args.NamesStart(), Discovery: args.DiscoveryInterval,
 		MaxOffsets: args.Trigger.MaxOffsets, MinOffsets: args.Trigger.MinOffsets, MaxDelay: args.Trigger.MaxDelay,
+		Mirror: executor.Mirror(args.Mirror),
 	}, nil
 }
 

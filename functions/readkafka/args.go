@@ -58,6 +58,8 @@ type Args struct {
 	DiscoveryInterval time.Duration
 	// Trigger bounds the batches of a streaming table.
 	Trigger Trigger
+	// Mirror says to which consumer group a streaming table shows its positions.
+	Mirror Mirror
 	// Warnings say what was given and changes nothing.
 	Warnings []string
 
@@ -68,6 +70,12 @@ type Args struct {
 type Trigger struct {
 	MaxOffsets, MinOffsets int64
 	MaxDelay               time.Duration
+}
+
+// Mirror is what commitOffsets asks for; without a name the group is named after the prefix and the table.
+type Mirror struct {
+	On            bool
+	Group, Prefix string
 }
 
 // Bind turns the pairs of a call, in their order, into Args. The pair StreamFlag marks a STREAM. Errors are *sqlerr.Error and hold no secret.
@@ -253,6 +261,12 @@ func (b *binder) reading() error {
 	a.Trigger = Trigger{MaxOffsets: b.Int("maxOffsetsPerTrigger"), MinOffsets: b.Int("minOffsetsPerTrigger"), MaxDelay: b.Duration("maxTriggerDelay")}
 	if a.Trigger.MaxOffsets > 0 && a.Trigger.MinOffsets > a.Trigger.MaxOffsets {
 		return sqlerr.New(sqlerr.OptionConflict, "'%s' is %d, more than '%s', which is %d", b.As("minOffsetsPerTrigger"), a.Trigger.MinOffsets, b.As("maxOffsetsPerTrigger"), a.Trigger.MaxOffsets)
+	}
+	a.Mirror = Mirror{b.Bool("commitOffsets"), b.String("groupId"), b.String("groupIdPrefix")}
+	for _, name := range []string{"groupId", "groupIdPrefix"} {
+		if b.Has(name) && !a.Mirror.On {
+			b.warn("'%s' is ignored: a read joins no consumer group; with commitOffsets => true a streaming table shows its positions to that one", b.As(name))
+		}
 	}
 	return b.discovery()
 }

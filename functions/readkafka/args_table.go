@@ -11,6 +11,7 @@ import (
 
 // Reasons that several arguments share.
 const (
+	noGroup      = "a read joins no consumer group and commits nothing"
 	onlyStream   = "only a STREAM read has triggers"
 	noPolling    = "nothing is polled: a bounded read ends at the offsets fixed at its start"
 	retriesOwn   = "offset look-ups are retried within the connect time-out"
@@ -100,10 +101,10 @@ func readingArguments() []option.Option {
 			Doc: "Stop after this time, with a warning that names what was not read; fractions of a second are allowed.", Example: "30"},
 		{Name: "maxNumRecords", Type: option.Long, Min: 1,
 			Doc: "Stop after so many records of all partitions together, with a warning that names what was not read.", Example: "1000"},
-		{Name: "groupId", Aliases: []string{"kafka.group.id"}, Type: option.String, Batch: option.Ignored, Stream: option.Ignored, Reason: "a read joins no consumer group and commits nothing",
-			Doc: "Accepted for statements written for Spark.", Example: "'reports'"},
-		{Name: "groupIdPrefix", Type: option.String, Batch: option.Ignored, Stream: option.Ignored, Reason: "a read joins no consumer group and commits nothing",
-			Doc: "Accepted for statements written for Spark.", Example: "'reports'"},
+		{Name: "groupId", Aliases: []string{"kafka.group.id"}, Type: option.String, Batch: option.Ignored, Reason: noGroup,
+			Doc: "The consumer group that a streaming table with `commitOffsets` shows its positions to. It must have no members.", DefaultNote: "`groupIdPrefix`, a dash, database and table", Example: "'reports'"},
+		{Name: "groupIdPrefix", Type: option.String, Batch: option.Ignored, Reason: noGroup,
+			Doc: "How the name of that group begins when `groupId` does not say it.", DefaultNote: "`millrace`", Example: "'reports'"},
 		{Name: "kafkaConsumer.pollTimeoutMs", Type: option.Long, Min: 1, Batch: option.Ignored, Stream: option.Ignored, Reason: noPolling,
 			Doc: "Accepted for statements written for Spark.", Example: "120000"},
 		{Name: "consumerPollingTimeout", Type: option.Long, Min: 1, Batch: option.Ignored, Stream: option.Ignored, Reason: noPolling,
@@ -126,8 +127,8 @@ func readingArguments() []option.Option {
 			Doc: "Leaves out by their offsets what redistribute delivers twice; a read with an end delivers each record once all the same.", Example: "true"},
 		{Name: "deduplicate", Type: option.Enum, Words: []string{"offset"}, Stream: option.Later,
 			Doc: "Leaves out by their offsets what is delivered twice; a read with an end delivers each record once all the same.", Example: "'offset'"},
-		{Name: "commitOffsets", Aliases: []string{"commitOffsetsInFinalize", "commitOffsetInFinalize"}, Type: option.Bool, Default: "false", Batch: option.Later, Stream: option.Later,
-			Doc: "Mirror positions to a consumer group for lag tools.", Example: "true"},
+		{Name: "commitOffsets", Aliases: []string{"commitOffsetsInFinalize", "commitOffsetInFinalize"}, Type: option.Bool, Default: "false", Batch: option.Ignored, Reason: noGroup,
+			Doc: "A streaming table shows its positions to a consumer group, for tools that watch lag, once it has committed them itself. It never reads them back, and goes on when that fails.", Example: "true"},
 		{Name: "timestampPolicy", Type: option.Scalar, Batch: option.Later, Stream: option.Later, Doc: "How event time advances.", Example: "'CreateTime'"},
 		{Name: "maxDelay", Type: option.Scalar, Batch: option.Later, Stream: option.Later, Doc: "How late records may be for timestampPolicy.", Example: "'10s'"},
 	}

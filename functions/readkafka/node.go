@@ -219,6 +219,9 @@ func (n *Node) Open(ctx *sql.Context, req scan.Request) (scan.Source, error) {
 // plan fixes what is read.
 func plan(ctx *sql.Context, cluster *kafka.Cluster, args *Args, req scan.Request) (scan.Source, error) {
 	if args.Stream {
+		if args.Mirror.On {
+			ctx.Warn(planner.WarningCode, "'commitOffsets' is ignored: it is for streaming tables, and a SELECT has no positions to show")
+		}
 		return cluster.Tail(ctx, args.Spec, req, kafka.TailOptions{DiscoveryInterval: args.DiscoveryInterval})
 	}
 	snapshot, err := cluster.SnapshotFor(ctx, args.Spec.Select)

@@ -42,6 +42,7 @@ type Read struct {
 	// MaxOffsets and MinOffsets bound a trigger in offsets, 0 for no bound; fewer than MinOffsets wait for up to MaxDelay.
 	MaxOffsets, MinOffsets int64
 	MaxDelay               time.Duration
+	Mirror                 Mirror
 }
 
 // Settings are the properties of a table that its executor obeys.

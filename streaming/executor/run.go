@@ -153,6 +153,7 @@ func (t *Table) work(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	defer t.mirrors(read, cluster)()
 	var target map[store.Partition]int64 // the ends that a manual table reads up to
 	t.mu.Lock()
 	serving := t.wanted

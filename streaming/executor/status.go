@@ -45,6 +45,7 @@ type Status struct {
 	LastCommit                                time.Time
 	// Expectations count the rows that met each expectation, and those that did not, since the table was made or emptied.
 	Expectations []Tally
+	Mirrored     Mirrored
 }
 
 // PartitionStatus is how far a partition was read.
@@ -126,7 +127,7 @@ func (t *Table) Status() Status {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	s := Status{State: t.state, Reason: t.reason, Err: t.stateErr, Since: t.since, Holder: t.holder, Loaded: t.loaded, Batches: t.totals.batches, Rows: t.totals.rows, Records: t.totals.records,
-		Bytes: t.totals.bytes, BadRecords: t.totals.bad, LastCommit: t.totals.last, EndsKnown: t.ends != nil, Expectations: slices.Clone(t.tallies)}
+		Bytes: t.totals.bytes, BadRecords: t.totals.bad, LastCommit: t.totals.last, EndsKnown: t.ends != nil, Expectations: slices.Clone(t.tallies), Mirrored: t.mirrored}
 	for p, at := range t.positions {
 		end := int64(-1)
 		if t.ends != nil {

@@ -76,6 +76,7 @@ type Table struct {
 	totals    totals
 	tallies   []Tally // of the table's expectations, since it is empty
 	history   []Progress
+	mirrored  Mirrored
 	changed   chan struct{} // closed when any of these changes
 	interrupt context.CancelFunc
 

@@ -45,7 +45,7 @@ var elsewhere = map[string]string{
 	"databricks/09": "streaming/checkpoint: TestPartitionsThatVanishedAreNoLossYet",
 	"databricks/10": "server: TestPartitionsThatAreAddedAreReadFromTheirFirstRecord; test/crash",
 	"databricks/11": "streaming/checkpoint: TestPartitionsThatVanishedAreNoLossYet",
-	"databricks/17": "later: commitOffsets",
+	"databricks/17": "server: TestPositionsAreShownToAConsumerGroup",
 	"databricks/18": "server: TestStatementsOnStreamingTables, the progress",
 	"databricks/19": "TestLargeResultsNeedLittleMemory; server: TestBatchesAreBoundedInOffsets",
 	"databricks/20": "server: TestBatchesAreBoundedInOffsets",

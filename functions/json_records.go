@@ -40,7 +40,7 @@ func optionsOf(f *Function, text string, known []string) (map[string]string, err
 // jsonReader makes the reader of from_json's schema: columns, or one type.
 func jsonReader(f *Function, text string) (*reader, error) {
 	if t, err := ddl.ParseType(text); err == nil && t.Name != ddl.Struct {
-		return newTypeReader(t)
+		return newReader(json.NewSchema([]json.Field{json.DeclaredType("value", t)}), true)
 	}
 	columns, err := ddl.StructFields(text)
 	if err != nil {
@@ -50,15 +50,7 @@ func jsonReader(f *Function, text string) (*reader, error) {
 		}
 		return nil, err
 	}
-	return newColumnsReader(columns)
-}
-
-func columnsOf(columns []ddl.Column) []json.Field {
-	fields := make([]json.Field, len(columns))
-	for i, c := range columns {
-		fields[i] = json.Field{Field: c.Field(), WallClock: c.Type.Name == ddl.TimestampNTZ, KeepNull: c.Type.Name == ddl.Variant}
-	}
-	return fields
+	return newReader(json.NewSchema(json.Declared(columns)), false)
 }
 
 func at(args []sql.Expression, i int) sql.Expression {

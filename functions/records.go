@@ -2,21 +2,17 @@ package functions
 
 import (
 	"context"
-	"encoding/base64"
 	"errors"
 	"fmt"
-	"math"
-	"strconv"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/dolthub/go-mysql-server/sql"
 	"github.com/dolthub/go-mysql-server/sql/expression"
-	"github.com/dolthub/go-mysql-server/sql/types"
 
 	"millrace/internal/column"
 	"millrace/internal/decode"
+	"millrace/internal/decode/json"
 	"millrace/internal/sqlerr"
 	"millrace/planner/expr"
 )
@@ -27,9 +23,7 @@ type reader struct {
 	plan   decode.Plan
 	// bare says that the only field is the whole record.
 	bare bool
-	// nested are the types of the parts of fields, nil where any JSON is shown as it stands; the slice may be nil.
-	nested []*nested
-	pool   sync.Pool
+	pool sync.Pool
 }
 
 // decoding is the scratch of one call.
@@ -80,20 +74,16 @@ func (r *reader) append(text, record []byte) (_ []byte, whole bool, bad error) {
 		if s.Kind == decode.Lazy {
 			var err error
 			if s, d.scratch, err = d.decoder.Settle(record, i, s, d.scratch[:0]); err != nil {
-				s = decode.Slot{}
+				var data *decode.Error
+				if !errors.As(err, &data) || !data.Partial {
+					s = decode.Slot{}
+				}
 				if bad == nil {
 					bad = kept(err)
 				}
 			}
 		}
-		if s.Kind == decode.View && r.nested != nil && r.nested[i] != nil {
-			var err error
-			if text, err = r.nested[i].append(text, record[s.Beg:s.End]); err != nil && bad == nil {
-				bad = inside(f, err)
-			}
-			continue
-		}
-		text = appendSlot(text, f, s, record, d.scratch)
+		text = json.AppendSlot(text, f, s, record, d.scratch)
 	}
 	if !r.bare {
 		text = append(text, '}')
@@ -109,56 +99,6 @@ func kept(err error) error {
 	}
 	c := *data
 	return &c
-}
-
-// inside is the error of a part of a field's value. Its place counts from the part, which nobody sees, so it is left out.
-func inside(f column.Field, err error) error {
-	var data *decode.Error
-	if errors.As(err, &data) {
-		data.Offset = -1
-	}
-	return fmt.Errorf("'%s': %w", f.Name, err)
-}
-
-// appendSlot appends a field's value as JSON.
-func appendSlot(dst []byte, f column.Field, s decode.Slot, record, scratch []byte) []byte {
-	var view []byte
-	switch s.Kind {
-	case decode.Null:
-		return append(dst, "null"...)
-	case decode.View:
-		view = record[s.Beg:s.End]
-	case decode.Made:
-		view = scratch[s.Beg:s.End]
-	}
-	switch f.Type.Kind {
-	case column.Bool:
-		return strconv.AppendBool(dst, s.Int != 0)
-	case column.Int32, column.Int64:
-		return strconv.AppendInt(dst, s.Int, 10)
-	case column.Uint64:
-		return strconv.AppendUint(dst, uint64(s.Int), 10)
-	case column.Float64:
-		bits := 64
-		if f.Width == 32 {
-			bits = 32
-		}
-		return strconv.AppendFloat(dst, math.Float64frombits(uint64(s.Int)), 'g', -1, bits)
-	case column.Decimal, column.JSON:
-		return append(dst, view...)
-	case column.Bytes:
-		dst = append(dst, '"')
-		dst = base64.StdEncoding.AppendEncode(dst, view)
-		return append(dst, '"')
-	case column.Date:
-		return append(time.Unix(s.Int*24*60*60, 0).UTC().AppendFormat(append(dst, '"'), time.DateOnly), '"')
-	case column.Timestamp:
-		return append(time.UnixMicro(s.Int).UTC().AppendFormat(append(dst, '"'), "2006-01-02 15:04:05.999999"), '"')
-	case column.Time:
-		return append(append(append(dst, '"'), types.Timespan(s.Int).String()...), '"')
-	default:
-		return appendQuoted(dst, string(view))
-	}
 }
 
 // parserMode is the option mode of functions that decode.

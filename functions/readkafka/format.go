@@ -116,7 +116,7 @@ func (n *Node) jsonSchema(ctx *sql.Context, of part) (decode.Schema, error) {
 	if err != nil {
 		return nil, wrongSchema(err)
 	}
-	return framed.Plain(json.NewSchema(jsonFields(columns))), nil
+	return framed.Plain(json.NewSchema(json.Declared(columns))), nil
 }
 
 // isJSONSchema tells a JSON Schema from a list of columns.
@@ -217,7 +217,7 @@ func (n *Node) inferredSchema(ctx *sql.Context) (decode.Schema, error) {
 	if len(columns) == 0 {
 		return nil, sqlerr.New(sqlerr.OptionInvalid, "'inferSchema' finds no fields: %d of the %d records read are JSON objects", used, len(records)).WithHint("give 'schema', such as 'id BIGINT, name STRING'")
 	}
-	return framed.Plain(json.NewSchema(jsonFields(columns))), nil
+	return framed.Plain(json.NewSchema(json.Loose(columns))), nil
 }
 
 // debeziumSchema is the schema of Debezium's envelopes: the fields of rows by the argument schema, by the schema that records bring along, or as a sample has them.
@@ -241,7 +241,7 @@ func (n *Node) debeziumSchema(ctx *sql.Context, of part) (decode.Schema, error) 
 	if len(columns) == 0 {
 		return nil, sqlerr.New(sqlerr.OptionMissing, "the columns of the rows are not known: %d of the %d records read hold a row", used, len(records)).WithHint("give 'schema', such as 'id BIGINT, name STRING'")
 	}
-	return framed.Plain(debezium.NewSchema(jsonFields(columns))), nil
+	return framed.Plain(debezium.NewSchema(json.Loose(columns))), nil
 }
 
 // declaredRows is the schema of envelopes around rows with declared fields. Debezium's types hide behind numbers and base64, so what they stand for is looked up in
@@ -271,7 +271,7 @@ func (f *Format) rowFields() ([]json.Field, error) {
 	if err != nil {
 		return nil, wrongSchema(err)
 	}
-	return jsonFields(columns), nil
+	return json.Loose(columns), nil
 }
 
 // samplesRows reports whether envelopes are looked at for what their rows hold.
@@ -311,15 +311,6 @@ func (n *Node) csvSchema(ctx *sql.Context, of part) (decode.Schema, error) {
 		return nil, sqlerr.New(sqlerr.OptionMissing, "the columns of csv are not known: the first record is no row of csv: %s", mainLine(err)).WithHint("give 'schema', such as 'id BIGINT, name STRING'")
 	}
 	return csv.NewSchema(fields, f.CSV)
-}
-
-// jsonFields are columns in JSON records.
-func jsonFields(columns []ddl.Column) []json.Field {
-	fields := make([]json.Field, len(columns))
-	for i, c := range columns {
-		fields[i] = json.Field{Field: c.Field(), WallClock: c.Type.Name == ddl.TimestampNTZ, KeepNull: c.Type.Name == ddl.Variant}
-	}
-	return fields
 }
 
 // wrongSchema is the error for an argument schema that cannot be read.

@@ -117,7 +117,7 @@ func expectRows(t *testing.T, got []string, want ...string) {
 	}
 }
 
-const ordersDDL = `, 'format', 'json', 'schema', 'id BIGINT, name STRING, price DECIMAL(8,2), paid BOOLEAN, small TINYINT, ratio FLOAT, day DATE, at TIMESTAMP, items ARRAY<INT>'`
+const ordersDDL = `, 'format', 'json', 'schema', 'id BIGINT, name STRING, price DECIMAL(8,2), paid BOOLEAN, small TINYINT, ratio FLOAT, day DATE, at TIMESTAMP, items ARRAY<VARIANT>'`
 
 func newOrders(t *testing.T) *session {
 	return newSession(t, newTopic(t, values(
@@ -315,5 +315,25 @@ func TestReasonsThatNameTheMistake(t *testing.T) {
 		if all := strings.Join(rows, "\n"); !strings.Contains(all, want) {
 			t.Errorf("%s: got\n%s\nwant %s", args, all, want)
 		}
+	}
+}
+
+func TestNestedTypesAreThoseOfTheSchema(t *testing.T) {
+	s := newSession(t, newTopic(t, values(
+		`{"c": {"n": "7", "z": 1, "t": 12}, "l": [1, "2", 3.0], "m": {"a": "1.005"}}`,
+		`{"c": {"n": "x", "t": "y"}, "l": [[], null, 5]}`,
+		`{"c": [1], "l": null, "m": {}}`,
+		`{"c": {"n": 1}}`)...))
+	args := ", 'format', 'json', 'schema', 'c STRUCT<n: INT, t: STRING>, l ARRAY<BIGINT>, m MAP<STRING, DECIMAL(6,2)>'"
+	expectRows(t, s.both("SELECT c, l, m, _error FROM %s", args),
+		`{"n":7,"t":"12"}|[1,2,3]|{"a":1.01}|NULL`,
+		`{"n":null,"t":"y"}|[null,null,5]|NULL|value: 'c.n': wrong type: INT is expected, found a string 'x'`,
+		`NULL|NULL|{}|value: 'c': wrong type: STRUCT is expected, found an array at byte 6`,
+		`{"n":1,"t":null}|NULL|NULL|NULL`)
+	// Paths see what the column shows.
+	expectRows(t, s.both("SELECT count(*), min(_offset) FROM %s WHERE JSON_EXTRACT(l, '$[2]') = 5", args), "1|1")
+	expectRows(t, s.both("SELECT count(*) FROM %s", args+", 'mode', 'DROPMALFORMED'"), "2")
+	if _, err := s.query("SELECT c FROM " + s.call("'subscribe', 't'"+args+", 'mode', 'FAILFAST'")); !sqlerr.HasKind(err, sqlerr.BadRecord) {
+		t.Error(err)
 	}
 }

@@ -47,7 +47,7 @@ var layers = map[string][]string{
 	"internal/kafka":               {"internal/scan"},
 	"internal/registry":            {},
 	"internal/decode":              {},
-	"internal/decode/json":         {"internal/decode"},
+	"internal/decode/json":         {"internal/decode", "internal/decode/ddl"},
 	"internal/decode/avro":         {"internal/decode", "internal/decode/json"},
 	"internal/decode/proto":        {"internal/decode", "internal/decode/json"},
 	"internal/decode/csv":          {"internal/decode", "internal/decode/json"},

@@ -58,7 +58,8 @@ type Decoder interface {
 	Locate(record []byte, slots []Slot) error
 	// Settle makes the value of a Lazy slot that Locate filled for wanted field number i of the same record; other calls of Locate may lie
 	// between. The result is Null, Int, Float, View or Made; bytes of a Made value are appended to scratch, which is returned grown, and
-	// Beg and End count from its beginning. A field error is an *Error, valid until the next call; the field is then NULL and scratch may have grown.
+	// Beg and End count from its beginning. A field error is an *Error, valid until the next call; the field is then NULL and scratch may have grown,
+	// unless the error is Partial: then the result holds as well.
 	Settle(record []byte, i int, s Slot, scratch []byte) (Slot, []byte, error)
 }
 
@@ -142,6 +143,8 @@ type Error struct {
 	Offset int
 	// Detail says more, "" when there is no more to say: what was found and what was expected, never more than a few words of the data.
 	Detail string
+	// Partial, of a field error, says that the field has a value all the same: only a part of it is wrong, and null in it.
+	Partial bool
 }
 
 func (e *Error) Error() string {

@@ -39,6 +39,8 @@ type recordSet struct {
 	slots []decode.Slot
 	// faults are the bad fields, with the texts when they are kept; row by row the first in the order of the fields.
 	faults map[int32]fault
+	// partial are the slots that have a value although a part of it is bad, which is counted.
+	partial map[int]bool
 	// scratch is for values that are only checked.
 	scratch []byte
 }
@@ -54,7 +56,7 @@ func (l *lane) records(x Expr, how *Decoding) *recordSet {
 	key := fmt.Sprintf("records %p of %s", how, identity(x))
 	r, ok := l.shared[key].(*recordSet)
 	if !ok {
-		r = &recordSet{lane: l, how: how, counts: l.formats.Of(how.format), faults: map[int32]fault{}}
+		r = &recordSet{lane: l, how: how, counts: l.formats.Of(how.format), faults: map[int32]fault{}, partial: map[int]bool{}}
 		if with, ok := x.(*withSchemaID); ok {
 			r.id, x = l.bindHeld(with.id), with.Expr
 		}
@@ -118,6 +120,7 @@ func (r *recordSet) locate(in *column.Batch, sel []int32) (*column.Vector, []int
 		clear(r.done)
 		clear(r.bad)
 		clear(r.faults)
+		clear(r.partial)
 	}
 	rows := r.lane.rows(in.N, sel)
 	for _, i := range rows {
@@ -175,7 +178,14 @@ func (r *recordSet) badField(i int32, slot int, err error) error {
 	if !ok {
 		return r.stopped(i, err)
 	}
-	r.slots[int(i)*len(r.fields)+slot] = decode.Slot{}
+	at := int(i)*len(r.fields) + slot
+	if !e.Partial {
+		r.slots[at] = decode.Slot{}
+	} else if r.partial[at] {
+		return nil
+	} else {
+		r.partial[at] = true
+	}
 	r.lane.faults.field(e.Reason)
 	r.counts.Fields.Add(1)
 	if first, ok := r.faults[i]; !ok || slot < first.slot {
@@ -233,12 +243,16 @@ func (r *recordSet) settle(v *column.Vector, i int32, slot int, scratch []byte) 
 	before := len(scratch)
 	s, scratch, err := r.decoder.Settle(v.View(int(i)), slot, *at, scratch)
 	if err != nil {
-		return decode.Slot{}, scratch[:before], r.badField(i, slot, err)
+		e, ok := dataError(err)
+		err = r.badField(i, slot, err)
+		if !ok || !e.Partial {
+			return decode.Slot{}, scratch[:before], err
+		}
 	}
 	if s.Kind != decode.Made {
 		*at = s
 	}
-	return s, scratch, nil
+	return s, scratch, err
 }
 
 // check settles all fields of the rows, so that fault knows all that is wrong with them.

@@ -216,6 +216,35 @@ func TestFaultsCountOnce(t *testing.T) {
 	}
 }
 
+// A part of a value that is bad leaves the value, and counts once however often the value is made.
+func TestPartsOfValuesCountOnce(t *testing.T) {
+	element := json.Field{Field: column.Field{Type: column.Type{Kind: column.Int32}}, Path: json.Path{}}
+	list := json.Field{Field: column.Field{Name: "l", Type: column.Type{Kind: column.JSON}}, Shape: &json.Shape{Kind: json.ArrayShape, Fields: []json.Field{element}}}
+	how := NewDecoding(json.NewSchema([]json.Field{list}), decode.Permissive, "value", "json")
+	x := Column(0, valueField)
+	l := newLane(map[string]int{})
+	field, faulty := l.bind(must(Decoded(x, how, 0))), l.bind(must(DecodeError(x, how)))
+	b := recordBatch([]any{`{"l":[1,"x","y"]}`, `{"l":[2]}`, `{"l":3}`, nil})
+	for range 2 { // of another batch nothing is left
+		l.batch++
+		for range 2 {
+			v, err := field.eval(b, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := []string{shownValue(v, 0), shownValue(v, 1), shownValue(v, 2)}; !slices.Equal(got, []string{"[1,null,null]", "[2]", "NULL"}) {
+				t.Fatal(got)
+			}
+			if v, err = faulty.eval(b, nil); err != nil || shownValue(v, 0) != "value: 'l[]': wrong type: INT is expected, found a string 'x'" || !v.IsNull(1) || v.IsNull(2) {
+				t.Fatal(shownValue(v, 0), err)
+			}
+		}
+	}
+	if n := l.faults.fields.Load(); n != 4 {
+		t.Errorf("%d fields", n)
+	}
+}
+
 func TestFailFastNamesTheFirstBadRecord(t *testing.T) {
 	how := NewDecoding(ordersSchema, decode.FailFast, "value", "json")
 	l := newLane(map[string]int{})

@@ -27,6 +27,8 @@ type Field struct {
 	Point uint8
 	// KeepNull gives the JSON null of a record as JSON null, not as NULL; it is for JSON columns.
 	KeepNull bool
+	// Shape, of a JSON column, is the type of the value's parts; nil for any value, which is shown as it stands.
+	Shape *Shape
 }
 
 // Schema is the columns of JSON records.
@@ -63,18 +65,24 @@ func (s *Schema) Fields() []column.Field { return s.plain }
 
 // Compile implements decode.Schema.
 func (s *Schema) Compile(wanted []int) (decode.Plan, error) {
-	p := &fieldPlan{object: s.object}
+	fields := make([]Field, len(wanted))
+	for at, i := range wanted {
+		fields[at] = s.fields[i]
+	}
+	return newPlan(fields, s.object), nil
+}
+
+func newPlan(fields []Field, object bool) *fieldPlan {
+	p := &fieldPlan{fields: fields, object: object}
 	var paths []Path
-	for _, i := range wanted {
-		f := s.fields[i]
+	for _, f := range fields {
 		if f.Path == nil {
 			f.Path = Path{{Kind: Name, Name: f.Name}}
 		}
-		p.fields = append(p.fields, f)
 		paths = append(paths, f.Path)
 	}
 	p.paths = Compile(append(paths, Path{})) // the last is the record itself
-	return p, nil
+	return p
 }
 
 type fieldPlan struct {
@@ -83,8 +91,10 @@ type fieldPlan struct {
 	object bool
 }
 
-func (p *fieldPlan) NewDecoder(context.Context) decode.Decoder {
-	return &fieldDecoder{fieldPlan: p, x: p.paths.NewExtractor(), values: make([]Value, len(p.fields)+1)}
+func (p *fieldPlan) NewDecoder(context.Context) decode.Decoder { return p.newDecoder() }
+
+func (p *fieldPlan) newDecoder() *fieldDecoder {
+	return &fieldDecoder{fieldPlan: p, x: p.paths.NewExtractor(), values: make([]Value, len(p.fields)+1), shapers: newShapers(p.fields)}
 }
 
 // fieldDecoder is the decode.Decoder. A Lazy slot has the place of the value, and its type and flags in Aux.
@@ -92,8 +102,10 @@ type fieldDecoder struct {
 	*fieldPlan
 	x      *Extractor
 	values []Value
-	text   []byte
-	err    decode.Error
+	// shapers are those of the fields that have a shape, nil when none has.
+	shapers []*shaper
+	text    []byte
+	err     decode.Error
 }
 
 // Locate implements decode.Decoder.
@@ -172,7 +184,9 @@ func (f *Field) slot(v Value) decode.Slot {
 			return decode.Slot{Kind: decode.View, Beg: v.Off + 1, End: v.End - 1}
 		}
 	case column.JSON:
-		return decode.Slot{Kind: decode.View, Beg: v.Off, End: v.End}
+		if f.Shape == nil {
+			return decode.Slot{Kind: decode.View, Beg: v.Off, End: v.End}
+		}
 	}
 	return lazy
 }

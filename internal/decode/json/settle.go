@@ -19,6 +19,9 @@ func (d *fieldDecoder) Settle(record []byte, i int, s decode.Slot, scratch []byt
 	if f.Type.Kind == column.Text {
 		return d.settleText(record, f, v, scratch)
 	}
+	if f.Shape != nil {
+		return d.settleShaped(record, i, v, scratch)
+	}
 	if v.Type == Object || v.Type == Array {
 		return d.wrong(record, f, v, scratch)
 	}

@@ -199,25 +199,41 @@ func (w *avroWriters) Compile(ctx context.Context, id framed.ID, _ []byte, wante
 	return plan, nil
 }
 
-// registeredEnvelopes is the schema of Debezium's envelopes in Avro.
+// registeredEnvelopes is the schema of Debezium's envelopes in Avro, or in JSON with a JSON Schema.
 func (n *Node) registeredEnvelopes(s *registry.Schema, subject string, a registryArgs) (decode.Schema, error) {
-	if s.Type != registry.Avro {
-		return nil, sqlerr.New(sqlerr.NotSupported, "subject '%s' holds a schema of type %s: envelopes of Debezium are read in Avro, or in JSON without a schema registry", subject, s.Type)
+	unusable := func(err error) error {
+		return sqlerr.New(sqlerr.OptionInvalid, "version %d of subject '%s' cannot be used: %s", s.Version, subject, mainLine(err)).WithCause(err)
 	}
-	text, ok := debezium.RowSchema(s.Text)
-	if !ok {
-		return nil, sqlerr.New(sqlerr.OptionInvalid, "version %d of subject '%s' is not the schema of a Debezium envelope: it has no row in 'after' or 'before'", s.Version, subject).
-			WithHint("format => 'avro' reads records without an envelope")
+	noEnvelope := func(format string) error {
+		return sqlerr.New(sqlerr.OptionInvalid, "version %d of subject '%s' is not the schema of a Debezium envelope: it has no row in 'after' or 'before'", s.Version, subject).
+			WithHint("format => '%s' reads records without an envelope", format)
 	}
-	row, err := avro.Parse(text, s.ReferenceTexts()...)
-	if err != nil {
-		return nil, sqlerr.New(sqlerr.OptionInvalid, "version %d of subject '%s' cannot be used: %s", s.Version, subject, mainLine(err)).WithCause(err)
+	switch s.Type {
+	case registry.Avro:
+		text, ok := debezium.RowSchema(s.Text)
+		if !ok {
+			return nil, noEnvelope("avro")
+		}
+		row, err := avro.Parse(text, s.ReferenceTexts()...)
+		if err != nil {
+			return nil, unusable(err)
+		}
+		var fields []json.Field
+		for _, f := range row.Fields() {
+			fields = append(fields, json.Field{Field: f})
+		}
+		return framed.New(&envelopeWriters{writers{n.env.Registries, a}, debezium.NewSchema(fields)}), nil
+	case registry.JSONSchema:
+		fields, ok, err := jsonschema.ParseMember(s.Text, s.ReferenceMap(), "after", "before")
+		if err != nil {
+			return nil, unusable(err)
+		}
+		if !ok {
+			return nil, noEnvelope("json")
+		}
+		return framed.New(jsonWriters{debezium.NewSchema(fields)}), nil
 	}
-	var fields []json.Field
-	for _, f := range row.Fields() {
-		fields = append(fields, json.Field{Field: f})
-	}
-	return framed.New(&envelopeWriters{writers{n.env.Registries, a}, debezium.NewSchema(fields)}), nil
+	return nil, sqlerr.New(sqlerr.NotSupported, "subject '%s' holds a schema of type %s: envelopes of Debezium are read in Avro and JSON", subject, s.Type)
 }
 
 // envelopeWriters implements framed.Writers for envelopes in Avro.

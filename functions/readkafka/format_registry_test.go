@@ -40,6 +40,7 @@ func registryOf(t *testing.T) (url string, down *atomic.Bool) {
 	r.SeedSchema("t-key", 1, 7, sr.Schema{Schema: `"string"`})
 	r.SeedSchema("docs", 1, 8, sr.Schema{Schema: `{"type":"object","properties":{"id":{"type":"integer"}}}`, Type: sr.TypeJSON})
 	r.SeedSchema("cdc", 1, 9, sr.Schema{Schema: envelopeAvro})
+	r.SeedSchema("cdc-json", 1, 10, sr.Schema{Schema: envelopeJSON, Type: sr.TypeJSON})
 	down = new(atomic.Bool)
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		if down.Load() {
@@ -138,6 +139,37 @@ func TestDebeziumWithRegistry(t *testing.T) {
 		"NULL|NULL|NULL|NULL|NULL|NULL|NULL")
 	expectRows(t, s.both("SELECT _offset, _error IS NOT NULL FROM %s WHERE _offset > 2", args), "3|true", "4|true")
 	if _, err := s.query("SELECT * FROM $('subscribe', 't', 'format', 'debezium', 'schemaRegistryUrl', '" + url + "')"); err == nil || !strings.Contains(err.Error(), "is not the schema of a Debezium envelope") {
+		t.Error(err)
+	}
+}
+
+// envelopeJSON is as Confluent's JsonSchemaConverter writes it.
+const envelopeJSON = `{"type":"object","title":"shop.orders.Envelope","connect.version":1,"properties":{
+	"op":{"type":"string","connect.index":3},
+	"before":{"connect.index":0,"oneOf":[{"type":"null"},{"type":"object","title":"shop.orders.Value","properties":{
+		"note":{"connect.index":3,"oneOf":[{"type":"null"},{"type":"string"}]},
+		"at":{"type":"integer","title":"io.debezium.time.MicroTimestamp","connect.index":2,"connect.type":"int64","connect.version":1},
+		"price":{"type":"string","title":"org.apache.kafka.connect.data.Decimal","connect.index":1,"connect.type":"bytes","connect.parameters":{"scale":"2","connect.decimal.precision":"8"}},
+		"id":{"type":"integer","connect.index":0,"connect.type":"int32"}}}]},
+	"after":{"connect.index":1,"oneOf":[{"type":"null"},{"$ref":"#/properties/before/oneOf/1"}]},
+	"source":{"type":"object","connect.index":2,"properties":{"ts_ms":{"type":"integer","connect.type":"int64"}}}}}`
+
+func TestDebeziumWithJSONSchema(t *testing.T) {
+	url, _ := registryOf(t)
+	s := newSession(t, newTopic(t, values(
+		written(10, `{"before":null,"after":{"id":1,"price":"AJY=","at":1000000,"note":null},"source":{"ts_ms":1000},"op":"c"}`),
+		written(10, `{"before":{"id":1,"price":"AJY=","at":0,"note":"n"},"after":null,"source":{"ts_ms":2000},"op":"d"}`),
+		nil, `{"op":"c"}`, written(10, `{}`))...))
+	args := ", 'format', 'debezium', 'schemaRegistrySubject', 'cdc-json', 'schemaRegistryUrl', '" + url + "'"
+	expectRows(t, s.both("SELECT * FROM (SELECT id, price, at, note, _op, _source_ts, _before FROM %s WHERE _error IS NULL) x", args),
+		"1|1.50|1970-01-01 00:00:01|NULL|c|1970-01-01 00:00:01|NULL",
+		`1|1.50|1970-01-01 00:00:00|n|d|1970-01-01 00:00:02|{"id":1,"price":"AJY=","at":0,"note":"n"}`,
+		"NULL|NULL|NULL|NULL|NULL|NULL|NULL")
+	expectRows(t, s.both("SELECT _offset FROM %s WHERE _error IS NOT NULL", args), "3", "4")
+	if _, err := s.query("SELECT * FROM $('subscribe', 't', 'format', 'debezium', 'schemaRegistrySubject', 'docs', 'schemaRegistryUrl', '" + url + "')"); err == nil || !strings.Contains(err.Error(), "is not the schema of a Debezium envelope") {
+		t.Error(err)
+	}
+	if _, err := s.query("SELECT * FROM $('subscribe', 't', 'format', 'debezium', 'schemaRegistrySubject', 'shop', 'schemaRegistryUrl', '" + url + "')"); err == nil || !strings.Contains(err.Error(), "are read in Avro and JSON") {
 		t.Error(err)
 	}
 }

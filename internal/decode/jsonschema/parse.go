@@ -14,27 +14,62 @@ const Whole = "value"
 // Parse reads the columns of a JSON Schema, for json.NewSchema. references are the schemas that it refers to, directly or not, by the name they are
 // referred to with. A schema that is not of an object with properties gives one column, the whole record. Errors are sqlerr errors.
 func Parse(text string, references map[string]string) ([]json.Field, error) {
+	r, root, err := open(text, references)
+	if err != nil {
+		return nil, err
+	}
+	return r.columns(root)
+}
+
+// ParseMember reads the columns of a property that is an object: of the first of names whose schema says which properties it has. found is false where none
+// does.
+func ParseMember(text string, references map[string]string, names ...string) (fields []json.Field, found bool, err error) {
+	r, root, err := open(text, references)
+	if err != nil {
+		return nil, false, err
+	}
+	for _, name := range names {
+		i := slices.IndexFunc(root.properties, func(p property) bool { return p.name == name })
+		if i < 0 {
+			continue
+		}
+		member, err := r.read(root.properties[i].node, root.properties[i].base, 0)
+		if err != nil {
+			return nil, false, err
+		}
+		if len(member.properties) > 0 {
+			fields, err := r.columns(member)
+			return fields, err == nil, err
+		}
+	}
+	return nil, false, nil
+}
+
+// open reads a schema and those that it refers to.
+func open(text string, references map[string]string) (*reader, *schema, error) {
 	root, err := parseNode(text)
 	if err != nil {
-		return nil, sqlerr.New(sqlerr.OptionInvalid, "the JSON Schema is not JSON: %w", err)
+		return nil, nil, sqlerr.New(sqlerr.OptionInvalid, "the JSON Schema is not JSON: %w", err)
 	}
 	if b, ok := root.scalar.(bool); root.kind != object && (!ok || !b) {
-		return nil, sqlerr.New(sqlerr.OptionInvalid, "the JSON Schema is not an object")
+		return nil, nil, sqlerr.New(sqlerr.OptionInvalid, "the JSON Schema is not an object")
 	}
 	if err := check(root); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	others := map[string]*node{}
 	for name, text := range references {
 		if others[name], err = parseNode(text); err != nil {
-			return nil, sqlerr.New(sqlerr.OptionInvalid, "the JSON Schema %q, which is referred to, is not JSON: %w", name, err)
+			return nil, nil, sqlerr.New(sqlerr.OptionInvalid, "the JSON Schema %q, which is referred to, is not JSON: %w", name, err)
 		}
 	}
-	r := reader{documents: newDocuments(root, others), following: map[*node]bool{}}
+	r := &reader{documents: newDocuments(root, others), following: map[*node]bool{}}
 	s, err := r.read(root, r.bases[root], 0)
-	if err != nil {
-		return nil, err
-	}
+	return r, s, err
+}
+
+// columns are those of an object with properties, else the whole value.
+func (r *reader) columns(s *schema) ([]json.Field, error) {
 	if len(s.properties) == 0 {
 		f, err := r.field(Whole, s)
 		if err != nil {

@@ -246,7 +246,7 @@ func (s *schema) logical(t string) (json.Field, bool) {
 	title := s.text("title")
 	number := t == "integer" || t == "number"
 	switch {
-	case number && title == connectDecimal:
+	case title == connectDecimal && (number || t == "string" && s.text("connect.type") == "bytes"):
 		parameters := s.get("connect.parameters")
 		scale, ok := parameters.small("scale")
 		if !ok || scale > convert.MaxScale {
@@ -256,7 +256,11 @@ func (s *schema) logical(t string) (json.Field, bool) {
 		if !ok || precision < max(1, scale) || precision > convert.MaxPrecision {
 			precision = max(38, scale)
 		}
-		return ofDecimal(precision, scale), true
+		f := ofDecimal(precision, scale)
+		if !number { // the bytes of the number without its point
+			f.Unscaled, f.Point = true, uint8(scale)
+		}
+		return f, true
 	case number:
 		f, ok := logicalTypes[title]
 		return f, ok

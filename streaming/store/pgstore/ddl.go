@@ -21,18 +21,23 @@ func (s *Store) newPart(ctx context.Context, c *pgx.Conn, schema *store.Schema) 
 		return p, err
 	}
 	var b strings.Builder
-	b.WriteString("create table " + s.names.rows(p.Number) + " (n bigint primary key")
+	b.WriteString("create table " + s.names.rows(p.Number) + " (n bigint not null")
 	for i := range schema.Columns {
 		col := &schema.Columns[i]
 		p.Columns = append(p.Columns, partColumn{col.ID, col.Type.Kind})
 		b.WriteString(", c" + strconv.FormatUint(uint64(col.ID), 10) + " " + sqlType(col.Type.Kind))
 	}
+	if !s.brin {
+		b.WriteString(", primary key (n)")
+	}
 	b.WriteByte(')')
 	if _, err := c.Exec(ctx, s.sql("insert into {garbage} (part, since) values ($1, now())"), p.Number); err != nil {
 		return p, err
 	}
-	_, err = c.Exec(ctx, b.String())
-	return p, err
+	if _, err = c.Exec(ctx, b.String()); err != nil || !s.brin {
+		return p, err
+	}
+	return p, s.newIndex(ctx, c, &p, schema)
 }
 
 // adopt takes parts out of the garbage, within a transaction.

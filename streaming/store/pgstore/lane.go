@@ -1,11 +1,13 @@
 package pgstore
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 
 	"github.com/jackc/pgx/v5"
@@ -26,9 +28,10 @@ type lane struct {
 	source *source
 	sink   scan.Sink
 	page   column.Batch // what was read last
-	last   int64        // number of its last row
-	batch  column.Batch // the part of it that is pushed
-	kinds  []column.Kind
+	// numbers are those of its rows.
+	numbers []int64
+	batch   column.Batch // the part of it that is pushed
+	kinds   []column.Kind
 }
 
 func newLane(s *source, sink scan.Sink) *lane {
@@ -51,27 +54,37 @@ func (l *lane) run(ctx context.Context, pieces []piece) error {
 	}
 }
 
+// piece reads a piece. Without conditions a page is as many numbers as it may have rows. With them it is the first rows of a longer stretch, whose length follows how many are found.
 func (l *lane) piece(ctx context.Context, x *piece) error {
 	s := l.source
-	done := x.from
+	span := x.to - x.from
+	if !x.sparse && !x.counted && len(s.columns) > 0 {
+		span = int64(s.page)
+	}
 	for from := x.from; from < x.to; {
 		if err := context.Cause(ctx); err != nil {
 			return err
 		}
+		to := min(from+span, x.to)
 		if x.counted {
 			l.page.N = int(x.to - x.from)
-		} else if err := l.read(ctx, x, from); err != nil {
+		} else if err := l.read(ctx, x, from, to); err != nil {
 			return err
 		}
-		from = x.to
-		if len(s.columns) > 0 && l.page.N == s.page {
-			from = l.last + 1
+		if x.sparse && len(s.columns) > 0 {
+			switch {
+			case l.page.N >= s.page: // there may be more
+				to = l.numbers[l.page.N-1] + 1
+				span = max(to-from, int64(s.page))
+			case l.page.N < s.page/2:
+				span *= 2
+			}
 		}
 		if err := l.push(ctx); err != nil {
 			return err
 		}
-		s.rowsDone.Add(from - done)
-		done = from
+		s.rowsDone.Add(to - from)
+		from = to
 	}
 	return nil
 }
@@ -112,37 +125,89 @@ func window(v *column.Vector, from, n int) column.Vector {
 	return w
 }
 
-// read reads a page of a piece from a row number on.
-func (l *lane) read(ctx context.Context, x *piece, from int64) error {
+// read reads a page of a piece: the rows with numbers from one on to below another, or the first of them.
+func (l *lane) read(ctx context.Context, x *piece, from, to int64) error {
 	s := l.source
 	db := s.snap.store
 	if err := db.enter(ctx); err != nil {
 		return err
 	}
 	defer db.leave()
-	q := s.query(x, from)
+	q := s.query(x, from, to)
+	db.counters.pages.Add(1)
+	s.pages.Add(1)
+	return db.on(ctx, fmt.Sprintf("reading table '%s'", s.table.id), func(ctx context.Context, c *pgx.Conn) error {
+		bad, err := l.ask(ctx, c, q, x.part)
+		var e *pgconn.PgError
+		switch {
+		case errors.As(err, &e) && e.Code == "42P01": // undefined_table: the part was dropped
+			return db.rollback(ctx, c, errTooOld)
+		case err != nil:
+			return db.rollback(ctx, c, err)
+		case bad != nil:
+			return sqlerr.New(sqlerr.StoreCorrupt, "table '%s' at '%s' cannot be read: %w", s.table.id, db.address, bad)
+		}
+		l.sort()
+		db.counters.read.Add(int64(l.page.N))
+		return s.check(ctx, c)
+	})
+}
+
+// ask sends a query and decodes the answer, in one round trip. bad is what is wrong with the answer.
+func (l *lane) ask(ctx context.Context, c *pgx.Conn, q *condition, p *part) (bad, err error) {
+	db := l.source.snap.store
+	pipeline := c.PgConn().StartPipeline(ctx)
+	before, after := db.scanning()
+	for _, text := range before {
+		pipeline.SendQueryParams(text, nil, nil, nil, nil)
+	}
 	formats := make([]int16, len(q.values))
 	for i := range formats {
 		formats[i] = pgx.BinaryFormatCode
 	}
-	db.counters.pages.Add(1)
-	s.pages.Add(1)
-	return db.on(ctx, fmt.Sprintf("reading table '%s'", s.table.id), func(ctx context.Context, c *pgx.Conn) error {
-		rows := c.PgConn().ExecParams(ctx, q.sql.String(), q.values, q.oids, formats, []int16{pgx.BinaryFormatCode})
-		bad := l.decode(rows, x.part)
-		_, err := rows.Close()
-		var e *pgconn.PgError
-		switch {
-		case errors.As(err, &e) && e.Code == "42P01": // undefined_table: the part was dropped
-			return errTooOld
-		case err != nil:
-			return err
-		case bad != nil:
-			return sqlerr.New(sqlerr.StoreCorrupt, "table '%s' at '%s' cannot be read: %w", s.table.id, db.address, bad)
+	pipeline.SendQueryParams(q.sql.String(), q.values, q.oids, formats, []int16{pgx.BinaryFormatCode})
+	for _, text := range after {
+		pipeline.SendQueryParams(text, nil, nil, nil, nil)
+	}
+	if err := pipeline.Sync(); err != nil {
+		return nil, errors.Join(err, pipeline.Close())
+	}
+	for i := range len(before) + 1 + len(after) {
+		results, err := pipeline.GetResults()
+		if err != nil {
+			return bad, errors.Join(err, pipeline.Close())
 		}
-		db.counters.read.Add(int64(l.page.N))
-		return s.check(ctx, c)
-	})
+		rows, ok := results.(*pgconn.ResultReader)
+		if !ok {
+			return bad, errors.Join(fmt.Errorf("pgstore: %T in the place of rows", results), pipeline.Close())
+		}
+		if i == len(before) {
+			bad = l.decode(rows, p)
+		}
+		if _, err := rows.Close(); err != nil {
+			return bad, errors.Join(err, pipeline.Close())
+		}
+	}
+	return bad, pipeline.Close()
+}
+
+// sort brings the rows of the page into the order of their numbers. They mostly are, as they lie on disk as they were written, so the database is not asked to.
+func (l *lane) sort() {
+	if slices.IsSorted(l.numbers) {
+		return
+	}
+	order := make([]int32, l.page.N)
+	for i := range order {
+		order[i] = int32(i)
+	}
+	slices.SortFunc(order, func(i, j int32) int { return cmp.Compare(l.numbers[i], l.numbers[j]) })
+	sorted := make([]column.Vector, len(l.page.Cols))
+	for i := range sorted {
+		sorted[i].Reset(l.page.Cols[i].Type)
+		sorted[i].AppendFrom(&l.page.Cols[i], order, len(order))
+	}
+	l.page.Cols = sorted
+	slices.Sort(l.numbers)
 }
 
 // check finds out, for a snapshot that is old enough, whether rows that the snapshot sees have been removed since.
@@ -166,7 +231,7 @@ func (s *source) check(ctx context.Context, c *pgx.Conn) error {
 // decode fills the page.
 func (l *lane) decode(rows *pgconn.ResultReader, p *part) error {
 	s := l.source
-	l.page.N = 0
+	l.page.N, l.numbers = 0, l.numbers[:0]
 	for i := range s.columns {
 		l.page.Cols[i].Reset(s.columns[i].Type)
 		kind, ok := p.find(s.columns[i].ID)
@@ -203,7 +268,7 @@ func (l *lane) decode(rows *pgconn.ResultReader, p *part) error {
 				return fmt.Errorf("column '%s' of row %d: %w", s.columns[i].Name, number, err)
 			}
 		}
-		l.last = number
+		l.numbers = append(l.numbers, number)
 		l.page.N++
 	}
 	return nil

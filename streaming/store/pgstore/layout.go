@@ -76,7 +76,7 @@ func (s *Store) prepare(ctx context.Context) error {
 			return sqlerr.New(sqlerr.StoreFormat, "the store at '%s' has format version %d, this Millrace knows versions up to %d", s.address, format, formatVersion).
 				WithHint("start the newer Millrace that wrote it")
 		}
-		var encoding, sync string
+		var encoding, sync, version string
 		if err := c.QueryRow(ctx, "show server_encoding").Scan(&encoding); err != nil {
 			return err
 		}
@@ -87,6 +87,10 @@ func (s *Store) prepare(ctx context.Context) error {
 			return err
 		}
 		s.forceSync = sync == "off"
+		if err := c.QueryRow(ctx, "select version()").Scan(&version); err != nil {
+			return err
+		}
+		s.brin = hasBRIN(version)
 		return nil
 	})
 }

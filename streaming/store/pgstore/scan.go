@@ -49,7 +49,9 @@ type piece struct {
 	from, to int64
 	// where has what else the rows must meet.
 	where *condition
-	// counted says that the rows are counted, not read.
+	// sparse says that there are conditions, so that fewer rows are found than there are numbers.
+	sparse bool
+	// counted says that the number of rows is known, and that nothing need be read.
 	counted bool
 }
 
@@ -91,7 +93,9 @@ func (p *snapshot) Scan(ctx context.Context, spec store.ScanSpec) (scan.Source, 
 	if s.limit >= 0 && s.limit <= splitRows {
 		s.lanes = 1
 	}
-	s.lanes = min(s.lanes, len(s.pieces))
+	if s.lanes = min(s.lanes, len(s.pieces)); len(s.pieces) > 0 && !s.pieces[0].counted {
+		s.summarize(ctx)
+	}
 	return s, nil
 }
 
@@ -147,7 +151,7 @@ func (s *source) plan(spec store.ScanSpec) {
 			continue
 		}
 		for from := p.From; from < end; from += size {
-			x := piece{part: p, from: from, to: min(from+size, end), where: where.clone()}
+			x := piece{part: p, from: from, to: min(from+size, end), where: where.clone(), sparse: where.sql.Len() > 0}
 			x.where.alive(t, p, from)
 			s.add(x)
 		}
@@ -161,8 +165,8 @@ func (s *source) add(x piece) {
 	s.rows.Add(x.to - x.from)
 }
 
-// query is the statement that reads a page of a piece from a row number on, or counts its rows when there are no columns. Columns that the part lacks are left out.
-func (s *source) query(x *piece, from int64) *condition {
+// query is the statement that reads rows of a piece, or counts them when there are no columns. Columns that the part lacks are left out.
+func (s *source) query(x *piece, from, to int64) *condition {
 	c := x.where.clone()
 	rest := c.sql.String()
 	c.sql.Reset()
@@ -178,14 +182,14 @@ func (s *source) query(x *piece, from int64) *condition {
 		}
 	}
 	c.sql.WriteString(" from " + s.snap.store.names.rows(x.part.Number) + " where ")
-	c.numbers(from, x.to)
+	c.numbers(from, to)
 	c.sql.WriteString(rest)
 	if s.bound != "" {
 		if id := s.table.schema.Columns[s.top.Column].ID; x.part.has(id) {
 			c.and(strings.ReplaceAll(s.bound, topColumn, columnName(id)))
 		}
 	}
-	if len(s.columns) > 0 {
+	if len(s.columns) > 0 && x.sparse {
 		c.sql.WriteString(" order by n limit " + strconv.Itoa(s.page))
 	}
 	return c

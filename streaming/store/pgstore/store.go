@@ -78,10 +78,13 @@ type Store struct {
 	names   names
 	// forceSync: the server's default for synchronous_commit is off.
 	forceSync bool
+	// brin: the database has BRIN indexes.
+	brin bool
 
 	specs     specs
 	snapshots snapshots
 	leases    leases
+	summaries summaries
 	counters  counters
 	node      string // of this process, in holds
 

@@ -48,7 +48,11 @@ func (s *source) topRounds(ctx context.Context, lanes []*lane) error {
 			return err
 		}
 		left = left[n:]
-		s.bound = s.boundOf(lanes)
+		if s.bound = s.boundOf(lanes); s.bound != "" {
+			for i := range left {
+				left[i].sparse = true
+			}
+		}
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -16,7 +17,7 @@ import (
 type Config struct {
 	// Listen is the address for MySQL clients, HTTP that for health and metrics; empty turns HTTP off. Port 0 lets the system choose.
 	Listen, HTTP string
-	// DataDir holds the catalog; empty keeps everything in memory, which is for queries without a server.
+	// DataDir holds everything; empty keeps it in memory, which is for queries without a server.
 	DataDir string
 	// MemoryLimit is a share of the machine (50%) or an amount (4GiB).
 	MemoryLimit string
@@ -56,6 +57,8 @@ type Config struct {
 	// Extra are addresses of others to be named in ports.json, such as those of the demo's broker.
 	Extra map[string]string
 
+	// kept opens what outlives the process; tests have their own.
+	kept func(context.Context, Config) (*kept, error)
 	// memory and temp are MemoryLimit and TempLimit in bytes.
 	memory, temp int64
 	// key is that of KeyFile, nil for none.
@@ -92,6 +95,9 @@ func (c *Config) check() error {
 	}
 	if c.Version == "" {
 		c.Version = "dev"
+	}
+	if c.kept == nil {
+		c.kept = openKept
 	}
 	var err error
 	if c.memory, err = parseMemory(c.MemoryLimit); err != nil {

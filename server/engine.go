@@ -41,7 +41,9 @@ type engine struct {
 	exports export.Dir
 	// version is that of the program.
 	version string
-	started time.Time
+	// follower is set when other servers share the catalog.
+	follower *follower
+	started  time.Time
 
 	// killConnection ends a connection of the listener; set before the listener starts.
 	killConnection func(id uint32) bool

@@ -57,7 +57,40 @@ func (x *session) run(ctx context.Context, st *statement, values map[string]sqlp
 	if changesSettings(st) {
 		defer func() { x.settings++ }()
 	}
-	return fault(c, x.answer(c, st, values, r))
+	return fault(c, x.answerCurrent(c, st, values, r))
+}
+
+// answerCurrent is answer for a server that shares its catalog: what changes the catalog begins with what others have made of it, and what met a change of another is run again.
+func (x *session) answerCurrent(c *sql.Context, st *statement, values map[string]sqlparser.Expr, r results) error {
+	const attempts = 10
+	for n := 1; ; n++ {
+		if changesCatalog(st) {
+			if err := x.engine.catchUp(c); err != nil {
+				return err
+			}
+		}
+		err := x.answer(c, st, values, r)
+		if !sqlerr.HasKind(err, sqlerr.AtOnce) || n == attempts {
+			return err
+		}
+	}
+}
+
+// changesCatalog is true for statements that may change definitions or users.
+func changesCatalog(st *statement) bool {
+	switch st.own.(type) {
+	case nil:
+	case dialect.CreateConnection, dialect.DropConnection, dialect.CreateStreamingTable, dialect.RefreshStreamingTable, dialect.AlterStreamingTable, dialect.DropStreamingTable:
+		return true
+	default:
+		return false
+	}
+	switch st.ast.(type) {
+	case sqlparser.SelectStatement, *sqlparser.Insert, *sqlparser.Update, *sqlparser.Delete, *sqlparser.Set, *sqlparser.Use, *sqlparser.Begin, *sqlparser.Commit, *sqlparser.Rollback,
+		*sqlparser.Explain, *sqlparser.Show, *sqlparser.Load, *sqlparser.Prepare, *sqlparser.Execute, *sqlparser.Deallocate, *sqlparser.Kill:
+		return false
+	}
+	return true
 }
 
 // limit applies max_execution_time, which as in MySQL is for SELECT, and for the SELECT that EXPLAIN ANALYZE runs.

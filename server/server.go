@@ -31,11 +31,15 @@ const MainDatabase = "main"
 
 // Server is one engine with its listeners. New opens it, Run serves until its context ends, Close gives everything back.
 type Server struct {
-	cfg     Config
+	cfg Config
+	// kept has catalog and rows, which are what it says.
+	kept    *kept
 	catalog *catalog.Catalog
 	pool    *kafka.Pool
 	rows    store.Store
 	tables  *streaming.Manager
+	// follower is nil when nobody shares the catalog.
+	follower *follower
 	// registries are the clients of schema registries.
 	registries *readkafka.Registries
 	temp       *spill.Space
@@ -47,8 +51,11 @@ type Server struct {
 	ready atomic.Bool
 }
 
-// New opens the catalog and makes the engine. Nothing listens yet; statements can be run with Query.
-func New(cfg Config) (_ *Server, err error) {
+// New is Open without a context.
+func New(cfg Config) (*Server, error) { return Open(context.Background(), cfg) }
+
+// Open opens the catalog and makes the engine. Nothing listens yet; statements can be run with Query. ctx ends the waiting for a store that does not answer.
+func Open(ctx context.Context, cfg Config) (_ *Server, err error) {
 	if err := cfg.check(); err != nil {
 		return nil, err
 	}
@@ -66,11 +73,10 @@ func New(cfg Config) (_ *Server, err error) {
 	if s.tls, err = openCertificates(cfg.TLSCert, cfg.TLSKey, cfg.TLSCA); err != nil {
 		return nil, err
 	}
-	if cfg.DataDir == "" {
-		s.catalog = catalog.OpenMemory()
-	} else if s.catalog, err = catalog.Open(cfg.DataDir); err != nil {
+	if s.kept, err = cfg.kept(ctx, cfg); err != nil {
 		return nil, err
 	}
+	s.catalog, s.rows = s.kept.catalog, s.kept.rows
 	if s.temp, err = openTemp(cfg); err != nil {
 		return nil, err
 	}
@@ -78,9 +84,6 @@ func New(cfg Config) (_ *Server, err error) {
 	s.registries = readkafka.NewRegistries(hosts.allow, cfg.FilesDir)
 	scans := scanBudgets(cfg.memory, s.temp)
 	s.metrics.memoryMetrics(scans.Memory, s.temp)
-	if s.rows, err = openStore(cfg); err != nil {
-		return nil, err
-	}
 	add := func(e *engine) functionSet { return functionsOf(e, cfg, hosts, s.pool, s.registries) }
 	if s.engine, err = newEngine(s.catalog, s.rows, add, scans, cfg.Log, s.metrics); err != nil {
 		return nil, err
@@ -95,11 +98,19 @@ func New(cfg Config) (_ *Server, err error) {
 	}
 	s.tables = streaming.New(streaming.Options{
 		Catalog: s.catalog, Store: s.rows, Pool: s.pool, Planner: streamPlanner{s.engine}, Log: cfg.Log, MaxBatchBytes: max(cfg.memory/batchShare, 1<<20),
+		Owner: s.kept.owner, Shared: s.kept.shared,
 	})
 	s.engine.streaming = s.tables
 	s.engine.provider.insertBytes = int(max(cfg.memory/insertShare, 1<<20))
 	s.metrics.registry.MustRegister(streamingMetrics{s.tables, s.eachStreaming})
-	return s, s.tables.Start(context.Background())
+	if err := s.tables.Start(ctx); err != nil {
+		return nil, err
+	}
+	if s.kept.shared {
+		s.follower = s.follow()
+		s.engine.follower = s.follower
+	}
+	return s, nil
 }
 
 // firstStart makes the main database once. A user who drops it has dropped it.
@@ -107,12 +118,20 @@ func (s *Server) firstStart() error {
 	if len(s.catalog.State().Databases) > 0 {
 		return nil
 	}
-	return s.engine.provider.CreateDatabase(nil, MainDatabase)
+	err := s.engine.provider.CreateDatabase(nil, MainDatabase)
+	if sql.ErrDatabaseExists.Is(err) { // another server was faster
+		return s.engine.provider.follow()
+	}
+	return err
 }
 
 // Close gives back what New opened. Run must have returned. Calls after the first do nothing.
 func (s *Server) Close() error {
 	var err error
+	if s.follower != nil {
+		s.follower.close()
+		s.follower = nil
+	}
 	if s.tables != nil {
 		s.tables.Close()
 		s.tables = nil
@@ -129,17 +148,13 @@ func (s *Server) Close() error {
 		s.registries.Close()
 		s.registries = nil
 	}
-	if s.rows != nil {
-		err = errors.Join(err, s.rows.Close())
-		s.rows = nil
-	}
 	if s.temp != nil {
 		err = errors.Join(err, s.temp.Close())
 		s.temp = nil
 	}
-	if s.catalog != nil {
-		err = errors.Join(err, s.catalog.Close())
-		s.catalog = nil
+	if s.kept != nil {
+		err = errors.Join(err, s.kept.Close())
+		s.kept, s.catalog, s.rows = nil, nil, nil
 	}
 	return err
 }

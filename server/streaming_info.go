@@ -48,6 +48,7 @@ var streamingTablesSchema = tableColumns("streaming_tables",
 	&sql.Column{Name: "bad_records", Type: types.Int64},
 	&sql.Column{Name: "input_rows_per_second", Type: types.Float64},
 	&sql.Column{Name: "processed_rows_per_second", Type: types.Float64},
+	&sql.Column{Name: "server", Type: infoText(300), Nullable: true},
 )
 
 func (e *engine) streamingTableRows(c *sql.Context) []sql.Row {
@@ -64,9 +65,17 @@ func (e *engine) streamingTableRows(c *sql.Context) []sql.Row {
 		}
 		input, processed := rates(x.Progress())
 		rows = append(rows, sql.Row{n.Database, n.Table, string(s.State), orNull(s.Reason), s.Since.UTC(), trigger, stats.Rows, stats.Bytes, knownOrNull(s.Lag()), timeOrNull(s.LastCommit),
-			s.Batches, s.Records, s.Bytes, s.BadRecords, input, processed})
+			s.Batches, s.Records, s.Bytes, s.BadRecords, input, processed, e.holder(s)})
 	})
 	return rows
+}
+
+// holder is the server that reads a table, of those that share a store.
+func (e *engine) holder(s executor.Status) any {
+	if !e.streaming.Shared {
+		return nil
+	}
+	return orNull(s.Holder)
 }
 
 // rates are records a second over the listed batches: of the time from the first to the last, and of the time spent on them.

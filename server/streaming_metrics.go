@@ -49,6 +49,9 @@ func (m streamingMetrics) Collect(to chan<- prometheus.Metric) {
 			return
 		}
 		s := t.Status()
+		if s.Holder != "" && s.Holder != m.tables.Owner {
+			return // the server that reads it shows it
+		}
 		add := func(d *prometheus.Desc, kind prometheus.ValueType, value float64, more ...string) {
 			to <- prometheus.MustNewConstMetric(d, kind, value, append([]string{n.Database, n.Table}, more...)...)
 		}

@@ -138,6 +138,9 @@ func (x *session) describeStreaming(_ *sql.Context, n streaming.Name, t catalog.
 	if s.Reason != "" {
 		add("Reason", "%s", s.Reason)
 	}
+	if server, ok := x.engine.holder(s).(string); ok {
+		add("Server", "%s", server)
+	}
 	if !s.LastCommit.IsZero() {
 		add("Last Refresh", "%s", s.LastCommit.UTC().Format("2006-01-02 15:04:05.000"))
 	}

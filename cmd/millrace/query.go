@@ -44,7 +44,7 @@ func (c *queryCommand) Run(ctx context.Context, s *streams) (err error) {
 		return err
 	}
 	cfg.DataDir = c.DataDir
-	srv, err := server.New(cfg)
+	srv, err := server.Open(ctx, cfg)
 	if err != nil {
 		return err
 	}

@@ -92,7 +92,7 @@ func (c *serveCommand) Run(ctx context.Context, s *streams) (err error) {
 	if err != nil {
 		return err
 	}
-	srv, err := server.New(cfg)
+	srv, err := server.Open(ctx, cfg)
 	if err != nil {
 		return err
 	}

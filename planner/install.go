@@ -89,6 +89,13 @@ func Functions() []sql.Function {
 			return expr.NewSlice(ctx, build(ctx, text, n))
 		}})
 	}
+	list = append(list, sql.FunctionN{Name: decimalFunction, Fn: expr.NewDecimalCast}, sql.FunctionN{Name: "round", Fn: func(ctx *sql.Context, args ...sql.Expression) (sql.Expression, error) {
+		e, err := function.NewRound(ctx, args...)
+		if err != nil {
+			return nil, err
+		}
+		return expr.NewRounded(e), nil
+	}})
 	list = append(list, sql.Function1{Name: "reverse", Fn: func(ctx *sql.Context, text sql.Expression) sql.Expression {
 		return expr.NewSlice(ctx, function.NewReverse(ctx, text))
 	}})

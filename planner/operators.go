@@ -3,8 +3,10 @@ package planner
 import (
 	"bytes"
 	"reflect"
+	"strconv"
 	"strings"
 
+	"github.com/dolthub/go-mysql-server/sql/types"
 	"github.com/dolthub/vitess/go/vt/sqlparser"
 
 	"millrace/internal/sqlerr"
@@ -16,9 +18,11 @@ import (
 // + - * and % become Arithmetic where both sides are numbers. The engine rounds a time to whole seconds before it adds an interval with + or -, but not in
 // date_add and date_sub, which MySQL defines to be the same; it also drops the fraction of a number of seconds.
 //
+// CAST(x AS DECIMAL) becomes Decimal.
+//
 // An INTERVAL where no time is near is an error here: the engine panics.
 func Operators(text string, ast sqlparser.Statement) error {
-	if lower := strings.ToLower(text); !strings.ContainsAny(text, "+-*%") && !strings.Contains(lower, "mod") && !strings.Contains(lower, "interval") {
+	if lower := strings.ToLower(text); !strings.ContainsAny(text, "+-*%") && !strings.Contains(lower, "mod") && !strings.Contains(lower, "interval") && !strings.Contains(lower, "decimal") {
 		return nil
 	}
 	if e, ok := ast.(*sqlparser.Explain); ok {
@@ -105,6 +109,12 @@ func replaceIn(place reflect.Value) {
 	if !place.CanSet() || place.Type() != exprType {
 		return
 	}
+	if c, ok := place.Interface().(*sqlparser.ConvertExpr); ok {
+		if precision, scale, ok := decimalType(c.Type); ok {
+			place.Set(reflect.ValueOf(call(decimalFunction, c.Expr, precision, scale)))
+		}
+		return
+	}
 	b, ok := place.Interface().(*sqlparser.BinaryExpr)
 	if !ok {
 		return
@@ -114,6 +124,29 @@ func replaceIn(place reflect.Value) {
 	} else if name, ok := arithmeticFunctions[strings.ToLower(b.Operator)]; ok && !isInterval(b.Left) && !isInterval(b.Right) {
 		place.Set(reflect.ValueOf(call(name, b.Left, b.Right)))
 	}
+}
+
+// decimalFunction is the name by which the engine builds a cast to DECIMAL.
+const decimalFunction = "millrace_decimal"
+
+// decimalType is the precision and scale of a DECIMAL that there may be; with others the engine has the error.
+func decimalType(t *sqlparser.ConvertType) (precision, scale *sqlparser.SQLVal, ok bool) {
+	if t == nil || !strings.EqualFold(t.Type, "decimal") {
+		return nil, nil, false
+	}
+	number := func(v *sqlparser.SQLVal, otherwise string) (*sqlparser.SQLVal, int) {
+		if v == nil {
+			v = sqlparser.NewIntVal([]byte(otherwise))
+		}
+		n, err := strconv.Atoi(string(v.Val))
+		if err != nil {
+			return v, -1
+		}
+		return v, n
+	}
+	precision, p := number(t.Length, "10")
+	scale, s := number(t.Scale, "0")
+	return precision, scale, s >= 0 && s <= types.DecimalTypeMaxScale && p > 0 && p >= s && p <= types.DecimalTypeMaxPrecision
 }
 
 // intervalSum is b as a call of date_add or date_sub, nil when it adds no interval.

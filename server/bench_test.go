@@ -19,6 +19,10 @@ func BenchmarkSmallStatement(b *testing.B) {
 			var n int
 			return db.QueryRow("SELECT 1").Scan(&n)
 		},
+		"point text": func(*testing.B) error {
+			var n int
+			return db.QueryRow("SELECT id FROM small WHERE id = 2").Scan(&n)
+		},
 		"point":    prepared(b, db, "SELECT id FROM small WHERE id = ?", 2),
 		"prepared": prepared(b, db, "SELECT ? + 1", 41),
 		"dialect":  prepared(b, db, "SELECT '{\"a\":1}':a::bigint + ?", 1),

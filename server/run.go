@@ -57,7 +57,7 @@ func (x *session) run(ctx context.Context, st *statement, values map[string]sqlp
 	if changesSettings(st) {
 		defer func() { x.settings++ }()
 	}
-	return fault(c, x.answerCurrent(c, st, values, r))
+	return fault(c, x.insertError(c, st, x.answerCurrent(c, st, values, r)))
 }
 
 // answerCurrent is answer for a server that shares its catalog: what changes the catalog begins with what others have made of it, and what met a change of another is run again.
@@ -150,10 +150,13 @@ func (x *session) answer(c *sql.Context, st *statement, values map[string]sqlpar
 	if show, ok := st.ast.(*sqlparser.Show); ok && strings.EqualFold(show.Type, "processlist") {
 		return x.showProcesses(c, show, r)
 	}
+	var key []string // that SHOW CREATE TABLE shows
 	if show, ok := st.ast.(*sqlparser.Show); ok && strings.EqualFold(show.Type, "create table") {
 		name := dialect.TableName{Database: show.Table.DbQualifier.String(), Name: show.Table.Name.String()}
 		if _, t, err := x.streamingTable(c, name); err == nil && t.Streaming != nil {
 			return x.showCreateStreaming(c, name, r)
+		} else if err == nil {
+			key = t.PrimaryKey
 		}
 	}
 	if show, ok := st.ast.(*sqlparser.Show); ok && showsWarnings(show) {
@@ -182,6 +185,9 @@ func (x *session) answer(c *sql.Context, st *statement, values map[string]sqlpar
 	}
 	if _, ok := st.ast.(*sqlparser.ShowGrants); ok {
 		rows = usageGrants(rows)
+	}
+	if len(key) > 0 {
+		rows = &keyedCreate{rows, key}
 	}
 	return x.answerRows(c, schema, x.keeping(c, st, schema, rows), r)
 }

@@ -129,6 +129,9 @@ func (d database) CreateTable(ctx *sql.Context, name string, schema sql.PrimaryK
 		return err
 	}
 	t := catalog.Table{Name: name, ID: strings.ToLower(d.Name()+"."+name) + "#" + rand.Text(), Columns: columns, Collation: collation.Name(), Comment: comment}
+	for _, i := range schema.PkOrdinals {
+		t.PrimaryKey = append(t.PrimaryKey, schema.Schema[i].Name)
+	}
 	spec := store.TableSpec{ID: store.TableID(t.ID)}
 	for _, f := range fields {
 		spec.Columns = append(spec.Columns, store.Column{Field: f})

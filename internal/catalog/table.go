@@ -11,9 +11,11 @@ type Table struct {
 	// ID is the table's in the store. No two tables ever have the same, so what a dropped one left there is nobody else's.
 	ID string `json:"id"`
 	// Columns is what CREATE TABLE has between its parentheses.
-	Columns   string `json:"columns"`
-	Collation string `json:"collation,omitempty"`
-	Comment   string `json:"comment,omitempty"`
+	Columns string `json:"columns"`
+	// PrimaryKey are the columns of its PRIMARY KEY, which is for show: nothing enforces it, and no plan may believe in it.
+	PrimaryKey []string `json:"primary_key,omitempty"`
+	Collation  string   `json:"collation,omitempty"`
+	Comment    string   `json:"comment,omitempty"`
 	// Streaming is nil for an ordinary table.
 	Streaming *Streaming `json:"streaming,omitempty"`
 }

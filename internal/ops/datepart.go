@@ -27,6 +27,9 @@ func (p DatePart) String() string {
 	return [...]string{"year", "quarter", "month", "day", "dayofyear", "weekday", "dayofweek", "hour", "minute", "second"}[p]
 }
 
+// wantsDay reports whether the part is that of a day there is: 0000-00-00, which a stored column may hold, has 0 for a year but no weekday.
+func (p DatePart) wantsDay() bool { return p == DayOfYear || p == Weekday || p == DayOfWeek }
+
 // PartOf is part of x, a timestamp or a date, whose clock shows midnight.
 func PartOf(part DatePart, x Expr) (Expr, error) {
 	switch x.Type().Kind {
@@ -43,7 +46,7 @@ type partOf struct {
 }
 
 func (e *partOf) Type() column.Type { return column.Type{Kind: column.Int32} }
-func (e *partOf) Nullable() bool    { return e.x.Nullable() }
+func (e *partOf) Nullable() bool    { return e.x.Nullable() || e.part.wantsDay() }
 func (e *partOf) String() string    { return e.part.String() + "(" + e.x.String() + ")" }
 
 func (e *partOf) operands() []Expr { return []Expr{e.x} }
@@ -57,6 +60,8 @@ type partOfEval struct {
 	part DatePart
 	lane *lane
 	out  column.Vector
+	// valid is the memory of a bitmap for results that are NULL where x is not.
+	valid []uint64
 }
 
 func (e *partOfEval) eval(in *column.Batch, sel []int32) (*column.Vector, error) {
@@ -83,7 +88,36 @@ func (e *partOfEval) eval(in *column.Batch, sel []int32) (*column.Vector, error)
 	default:
 		e.calendar(v, rows)
 	}
+	if e.part.wantsDay() {
+		e.dropZeroDates(v, rows, in.N)
+	}
 	return out, nil
+}
+
+// yearZero is the first moment of the year 0 in microseconds. All that a column can hold of the time before is 0000-00-00.
+var yearZero = time.Date(0, 1, 1, 0, 0, 0, 0, time.UTC).UnixMicro()
+
+// dropZeroDates makes the results of 0000-00-00 NULL.
+func (e *partOfEval) dropZeroDates(v *column.Vector, rows []int32, n int) {
+	owned := false
+	for _, i := range rows {
+		if v.Int[i] >= yearZero {
+			continue
+		}
+		if !owned {
+			owned = true
+			e.valid = room(e.valid, (n+63)/64)
+			if v.Valid != nil {
+				copy(e.valid, v.Valid[:len(e.valid)])
+			} else {
+				for w := range e.valid {
+					e.valid[w] = ^uint64(0)
+				}
+			}
+			e.out.Valid = e.valid
+		}
+		e.out.Valid[i>>6] &^= 1 << (uint(i) & 63)
+	}
 }
 
 // clock fills out with the unit's count modulo of.
@@ -113,6 +147,9 @@ func (e *partOfEval) calendar(v *column.Vector, rows []int32) {
 
 func (e *partOfEval) ofDay(day int64) int64 {
 	t := time.Unix(day*86_400, 0).UTC()
+	if t.Year() < 0 {
+		return 0 // 0000-00-00
+	}
 	switch e.part {
 	case Year:
 		return int64(t.Year())

@@ -104,7 +104,7 @@ func identity(e Expr) string {
 
 // worthSharing: a column or constant costs nothing, and conditions choose rows instead of making values.
 func worthSharing(e Expr) bool {
-	return len(e.operands()) > 0 && e.Type().Kind != column.Bool
+	return e.Type().Kind != column.Bool && len(e.operands()) > 0
 }
 
 // countUses counts the occurrences of every expression below list. What lies below the second occurrence of an expression is not

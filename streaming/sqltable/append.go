@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/cockroachdb/apd/v3"
 	"github.com/dolthub/go-mysql-server/sql"
 	"github.com/dolthub/go-mysql-server/sql/types"
 
@@ -59,6 +60,9 @@ func (a *Appender) value(to *column.Vector, i int, v any) error {
 		}
 		if err != nil {
 			return fmt.Errorf("column '%s': %w", a.fields[i].Name, err)
+		}
+		if d, ok := v.(*apd.Decimal); ok && d.Negative && d.IsZero() {
+			v = &apd.Decimal{Exponent: d.Exponent} // SQL has no -0
 		}
 		return a.text(to, i, v)
 	case column.JSON:

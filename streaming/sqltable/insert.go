@@ -42,12 +42,15 @@ func (i *inserter) StatementComplete(*sql.Context) error {
 }
 
 // Insert implements sql.RowInserter.
-func (i *inserter) Insert(_ *sql.Context, row sql.Row) error {
+func (i *inserter) Insert(ctx *sql.Context, row sql.Row) error {
 	if i.table.Streaming {
 		return sqlerr.New(sqlerr.NotSupported, "INSERT into a streaming table is not supported").WithHint("its rows come from its topics; SHOW CREATE TABLE %s shows its query", quoted(i.table.Name()))
 	}
 	if err := i.appender.Append(&i.rows, row); err != nil {
 		return err
+	}
+	if st, ok := ctx.Value(statementKey{}).(*statement); ok {
+		st.inserted.Add(1)
 	}
 	if limit := i.table.InsertBytes; limit > 0 && i.rows.N%1024 == 0 && i.rows.Bytes() > limit {
 		return sqlerr.New(sqlerr.ScanMemory, "the rows of the statement need more than its %d bytes of memory", limit).WithHint("insert them in several statements, or raise --memory-limit")

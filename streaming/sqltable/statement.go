@@ -3,6 +3,7 @@ package sqltable
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 
 	"millrace/internal/scan"
 	"millrace/streaming/store"
@@ -12,6 +13,8 @@ import (
 type statement struct {
 	mu   sync.Mutex
 	snap *shared
+	// inserted counts the rows that the statement has handed to tables.
+	inserted atomic.Int64
 }
 
 // shared is a snapshot that is closed when its last user lets go: the statement, and each source that reads it. A statement that failed may end
@@ -58,6 +61,14 @@ func EndStatement(ctx context.Context) {
 	if snap != nil {
 		snap.release()
 	}
+}
+
+// Inserted is the number of rows that the statement of ctx has handed to tables.
+func Inserted(ctx context.Context) int64 {
+	if st, ok := ctx.Value(statementKey{}).(*statement); ok {
+		return st.inserted.Load()
+	}
+	return 0
 }
 
 // snapshot gives the statement's snapshot of s, for one user, who must release it.

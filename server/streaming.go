@@ -175,12 +175,12 @@ func (x *session) alterStreaming(c *sql.Context, own dialect.AlterStreamingTable
 		return m.Pause(c, name)
 	case own.Resume:
 		return m.Resume(c, name)
-	case own.Set != nil:
+	case own.Set != nil, own.Unset != nil:
 		var set []streaming.Property
 		for _, p := range own.Set {
 			set = append(set, streaming.Property{Name: p.Name, Value: p.Value})
 		}
-		return m.SetProperties(c, name, set, retoldProperties)
+		return m.SetProperties(c, name, set, own.Unset, retoldProperties)
 	case own.Schedule != nil, own.DropSchedule:
 		return sqlerr.New(sqlerr.NotSupported, "a schedule of a streaming table is not supported yet")
 	default:

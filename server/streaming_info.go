@@ -49,6 +49,11 @@ var streamingTablesSchema = tableColumns("streaming_tables",
 	&sql.Column{Name: "input_rows_per_second", Type: types.Float64},
 	&sql.Column{Name: "processed_rows_per_second", Type: types.Float64},
 	&sql.Column{Name: "server", Type: infoText(300), Nullable: true},
+	&sql.Column{Name: "retention", Type: infoText(64), Nullable: true},
+	&sql.Column{Name: "retention_column", Type: infoText(64), Nullable: true},
+	&sql.Column{Name: "expired_rows", Type: types.Int64},
+	&sql.Column{Name: "last_expired", Type: infoTime, Nullable: true},
+	&sql.Column{Name: "retention_error", Type: infoText(4096), Nullable: true},
 )
 
 func (e *engine) streamingTableRows(c *sql.Context) []sql.Row {
@@ -64,8 +69,16 @@ func (e *engine) streamingTableRows(c *sql.Context) []sql.Row {
 			trigger = "continuous"
 		}
 		input, processed := rates(x.Progress())
+		expired := e.streaming.Expired(t.ID)
+		column, retentionError := "", expired.Err
+		if r, err := e.streaming.Retention(c, t); err == nil {
+			column = r.Column
+		} else if retentionError == nil {
+			retentionError = err
+		}
 		rows = append(rows, sql.Row{n.Database, n.Table, string(s.State), orNull(s.Reason), s.Since.UTC(), trigger, stats.Rows, stats.Bytes, knownOrNull(s.Lag()), timeOrNull(s.LastCommit),
-			s.Batches, s.Records, s.Bytes, s.BadRecords, input, processed, e.holder(s)})
+			s.Batches, s.Records, s.Bytes, s.BadRecords, input, processed, e.holder(s),
+			orNull(t.Streaming.Properties["retention"]), orNull(column), expired.Rows, timeOrNull(expired.Last), errorOrNull(retentionError)})
 	})
 	return rows
 }
@@ -76,6 +89,13 @@ func (e *engine) holder(s executor.Status) any {
 		return nil
 	}
 	return orNull(s.Holder)
+}
+
+func errorOrNull(err error) any {
+	if err == nil {
+		return nil
+	}
+	return err.Error()
 }
 
 // rates are records a second over the listed batches: of the time from the first to the last, and of the time spent on them.

@@ -31,12 +31,13 @@ var (
 	descPassed  = streamingDesc("expectation_passed_records_total", "Rows that met the expectation since the table was made or emptied.", "expectation")
 	descFailed  = streamingDesc("expectation_failed_records_total", "Rows that did not meet the expectation since the table was made or emptied.", "expectation")
 	descMirror  = streamingDesc("offset_commit_failures_total", "Failed attempts to show positions to a consumer group (commitOffsets) since the process started; absent without one.")
+	descExpired = streamingDesc("expired_rows_total", "Rows that retention has removed since the process started.")
 	descCommit  = streamingDesc("last_commit_timestamp_seconds", "When something was committed last, 0 for never.")
 )
 
 // Describe implements prometheus.Collector.
 func (m streamingMetrics) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{descState, descLag, descRows, descRecords, descBytes, descBatches, descBad, descPassed, descFailed, descMirror, descCommit} {
+	for _, d := range []*prometheus.Desc{descState, descLag, descRows, descRecords, descBytes, descBatches, descBad, descPassed, descFailed, descMirror, descExpired, descCommit} {
 		to <- d
 	}
 }
@@ -81,6 +82,7 @@ func (m streamingMetrics) Collect(to chan<- prometheus.Metric) {
 		if s.Mirrored.Group != "" {
 			add(descMirror, prometheus.CounterValue, float64(s.Mirrored.Failures))
 		}
+		add(descExpired, prometheus.CounterValue, float64(m.tables.Expired(definition.ID).Rows))
 		add(descCommit, prometheus.GaugeValue, commit)
 	})
 }

@@ -42,7 +42,7 @@ func (m *Manager) Create(ctx context.Context, c Create) error {
 	if err != nil || made.table == nil || c.Async || c.Unvalidated {
 		return err
 	}
-	err = made.wait(ctx)
+	err = m.wait(ctx, made)
 	if e, ok := sqlerr.As(err); ok && made.table.Status().State == executor.Failed {
 		return stays(c.Name, e)
 	}
@@ -65,7 +65,14 @@ type awaited struct {
 	target  map[store.Partition]int64
 }
 
-func (a awaited) wait(ctx context.Context) error { return a.table.Await(ctx, a.refresh, a.target) }
+// wait waits for a load, and has retention look at what it has brought.
+func (m *Manager) wait(ctx context.Context, a awaited) error {
+	if err := a.table.Await(ctx, a.refresh, a.target); err != nil {
+		return err
+	}
+	m.retainer.due(a.table.ID)
+	return nil
+}
 
 func (m *Manager) create(ctx context.Context, c Create) (awaited, error) {
 	m.changing.Lock()
@@ -95,6 +102,9 @@ func (m *Manager) create(ctx context.Context, c Create) (awaited, error) {
 	defer p.Close()
 	columns, err := c.columns(p.Columns, p.Added)
 	if err != nil {
+		return awaited{}, err
+	}
+	if err := checkRetention(c.Definition.Properties, columns); err != nil {
 		return awaited{}, err
 	}
 	var v *validated

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
+	"time"
 
 	"millrace/internal/catalog"
 	"millrace/internal/kafka"
@@ -28,6 +29,8 @@ type Options struct {
 	Owner string
 	// Shared says that other processes have the same catalog and store.
 	Shared bool
+	// Now is the clock that tells how old rows are, time.Now by default.
+	Now func() time.Time
 }
 
 // Manager runs all streaming tables of a process. Its methods may be called from any goroutine.
@@ -42,6 +45,8 @@ type Manager struct {
 	tables map[string]running // by key of the name
 	closed bool
 
+	retainer *retainer
+	// sweeping are the goroutines of Start; stop ends them.
 	sweeping sync.WaitGroup
 	stop     context.CancelFunc
 }
@@ -63,7 +68,12 @@ func New(o Options) *Manager {
 	if o.Owner == "" {
 		o.Owner = defaultOwner
 	}
-	return &Manager{Options: o, tables: map[string]running{}}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	m := &Manager{Options: o, tables: map[string]running{}}
+	m.retainer = newRetainer(m)
+	return m
 }
 
 func key(n Name) string { return strings.ToLower(n.Database) + "\x00" + strings.ToLower(n.Table) }
@@ -71,9 +81,12 @@ func key(n Name) string { return strings.ToLower(n.Database) + "\x00" + strings.
 // Start removes what the catalog does not know, and starts every table. A table that cannot run says so by its state.
 func (m *Manager) Start(ctx context.Context) error {
 	state := m.Catalog.State()
-	if err := m.clear(ctx); err != nil {
+	background, stop := context.WithCancel(context.WithoutCancel(ctx))
+	m.stop = stop
+	if err := m.clear(ctx, background); err != nil {
 		return err
 	}
+	m.sweeping.Go(func() { m.retainer.run(background) })
 	for _, db := range state.Databases {
 		for _, t := range db.Tables {
 			if t.Streaming != nil {
@@ -125,6 +138,7 @@ func (m *Manager) launch(n Name, t catalog.Table) *executor.Table {
 		return x
 	}
 	m.tables[key(n)] = running{x, t}
+	m.retainer.look()
 	x.Start()
 	return x
 }
@@ -207,7 +221,7 @@ func (m *Manager) Refresh(ctx context.Context, n Name, full, async bool) error {
 	if err != nil || async {
 		return err
 	}
-	return refreshed.wait(ctx)
+	return m.wait(ctx, refreshed)
 }
 
 func (m *Manager) refresh(ctx context.Context, n Name, full bool) (awaited, error) {
@@ -311,8 +325,8 @@ func (m *Manager) redefine(n Name, change func(*catalog.Table)) (changed catalog
 	return changed, nil
 }
 
-// SetProperties changes properties; those that are not named stay. retell writes them into the statement of a definition.
-func (m *Manager) SetProperties(ctx context.Context, n Name, set []Property, retell func(catalog.Streaming) (catalog.Streaming, error)) error {
+// SetProperties changes properties and takes the unset ones back to their defaults; those that are not named stay. retell writes them into the statement of a definition.
+func (m *Manager) SetProperties(ctx context.Context, n Name, set []Property, unset []string, retell func(catalog.Streaming) (catalog.Streaming, error)) error {
 	m.changing.Lock()
 	defer m.changing.Unlock()
 	t, x, err := m.find(n)
@@ -329,7 +343,25 @@ func (m *Manager) SetProperties(ctx context.Context, n Name, set []Property, ret
 	for name, value := range asMap(set) {
 		all[name] = value
 	}
+	for _, name := range unset {
+		o := Properties.Lookup(name)
+		if o == nil {
+			return Properties.Unknown(name)
+		}
+		delete(all, o.Name)
+	}
 	s, durability, err := settings(asList(all), m.MaxBatchBytes)
+	if err != nil {
+		return err
+	}
+	schema, err := m.Store.Schema(ctx, store.TableID(t.ID))
+	if err != nil {
+		return err
+	}
+	r, err := retentionOf(all)
+	if err == nil {
+		_, err = r.within(fieldsOf(schema))
+	}
 	if err != nil {
 		return err
 	}
@@ -345,6 +377,7 @@ func (m *Manager) SetProperties(ctx context.Context, n Name, set []Property, ret
 		return err
 	}
 	x.Set(s)
+	m.retainer.look()
 	return nil
 }
 

@@ -119,8 +119,8 @@ func (m *Manager) idle(ctx context.Context, id string) error {
 const sweepTime = 10 * time.Minute
 
 // clear removes what the catalog does not know: what was left by a server that died while it made or dropped a table. In a store that is shared it might be being made just
-// now, so there it is removed when the catalog does not know it for some time.
-func (m *Manager) clear(ctx context.Context) error {
+// now, so there it is removed when the catalog does not know it for some time, until background ends.
+func (m *Manager) clear(ctx, background context.Context) error {
 	if !m.Shared {
 		unknown, err := m.unknown(ctx)
 		if err != nil {
@@ -128,8 +128,8 @@ func (m *Manager) clear(ctx context.Context) error {
 		}
 		return m.remove(ctx, unknown)
 	}
-	ctx, m.stop = context.WithCancel(context.WithoutCancel(ctx))
 	m.sweeping.Go(func() {
+		ctx := background
 		tick := time.NewTicker(sweepTime)
 		defer tick.Stop()
 		before := map[store.TableID]bool{}

@@ -56,7 +56,9 @@ type AlterStreamingTable struct {
 	Table         TableName
 	Pause, Resume bool
 	Set           []Property
-	Add           []StreamingColumn
+	// Unset are names of properties that go back to their defaults.
+	Unset []string
+	Add   []StreamingColumn
 	// Comments are columns that get another comment.
 	Comments []ColumnComment
 	// Schedule is that of ADD or ALTER SCHEDULE; Replace says that it is ALTER's. DropSchedule is DROP SCHEDULE.
@@ -269,6 +271,40 @@ func (r *rewriter) nameList(i int) (names []string, next int, err *sqlerr.Error)
 	}
 }
 
+// propertyNames reads ('name', …); names may be written without quotes.
+func (r *rewriter) propertyNames(i int) (list []string, next int, err *sqlerr.Error) {
+	if !r.tokens[i].is('(') {
+		return nil, i, r.errorAt(r.tokens[i].start, "names of properties in parentheses are expected, such as ('retention')")
+	}
+	for i++; ; i++ {
+		var name string
+		if name, i, err = r.propertyName(i); err != nil {
+			return nil, i, err
+		}
+		list = append(list, name)
+		switch t := r.tokens[i]; {
+		case t.is(','):
+		case t.is(')'):
+			return list, i + 1, nil
+		default:
+			return nil, i, r.errorAt(t.start, "a comma or the closing parenthesis of the properties is expected")
+		}
+	}
+}
+
+// propertyName reads a name in quotes, or one with dots.
+func (r *rewriter) propertyName(i int) (name string, next int, err *sqlerr.Error) {
+	switch t := r.tokens[i]; {
+	case t.kind == tokenString:
+		return r.stringValue(t), i + 1, nil
+	case t.identifier():
+		c := r.chainAt(i)
+		return r.source[t.start:r.tokens[c.next-1].end], c.next, nil
+	default:
+		return "", i, r.errorAt(t.start, "the name of a property is expected")
+	}
+}
+
 // properties reads ('name' = 'value', …); names may be written without quotes, values may be numbers.
 func (r *rewriter) properties(i int) (list []Property, next int, err *sqlerr.Error) {
 	if !r.tokens[i].is('(') {
@@ -277,16 +313,8 @@ func (r *rewriter) properties(i int) (list []Property, next int, err *sqlerr.Err
 	i++
 	for {
 		p := Property{Pos: r.tokens[i].start}
-		switch t := r.tokens[i]; {
-		case t.kind == tokenString:
-			p.Name = r.stringValue(t)
-			i++
-		case t.identifier():
-			c := r.chainAt(i)
-			p.Name = r.source[t.start:r.tokens[c.next-1].end]
-			i = c.next
-		default:
-			return nil, i, r.errorAt(t.start, "the name of a property is expected")
+		if p.Name, i, err = r.propertyName(i); err != nil {
+			return nil, i, err
 		}
 		if !r.tokens[i].is('=') {
 			return nil, i, r.errorAt(r.tokens[i].start, "= and the value of property '%s' are expected", shorten(p.Name))
@@ -352,6 +380,14 @@ func (r *rewriter) alterStreaming(i int) (Statement, *sqlerr.Error) {
 		if s.Set, i, err = r.properties(i + 2); err != nil {
 			return nil, err
 		}
+	case r.words(i, "unset", "tblproperties"):
+		i += 2
+		if r.words(i, "if", "exists") {
+			i += 2
+		}
+		if s.Unset, i, err = r.propertyNames(i); err != nil {
+			return nil, err
+		}
 	case r.words(i, "add|alter", "schedule|trigger"):
 		s.Replace = r.isWord(i, "alter")
 		if s.Schedule, i, err = r.schedule(i + 1); err != nil {
@@ -388,7 +424,7 @@ func (r *rewriter) alterStreaming(i int) (Statement, *sqlerr.Error) {
 			i++
 		}
 	default:
-		return nil, r.errorAt(r.tokens[i].start, "PAUSE, RESUME, SET TBLPROPERTIES (…), ADD COLUMN, ALTER COLUMN, ADD, ALTER or DROP SCHEDULE is expected").
+		return nil, r.errorAt(r.tokens[i].start, "PAUSE, RESUME, SET or UNSET TBLPROPERTIES (…), ADD COLUMN, ALTER COLUMN, ADD, ALTER or DROP SCHEDULE is expected").
 			WithHint("the query of a table is changed by CREATE OR REFRESH STREAMING TABLE")
 	}
 	return s, r.endAt(i)

@@ -17,7 +17,11 @@ import (
 type Config struct {
 	// Listen is the address for MySQL clients, HTTP that for health and metrics; empty turns HTTP off. Port 0 lets the system choose.
 	Listen, HTTP string
-	// DataDir holds everything; empty keeps it in memory, which is for queries without a server.
+	// Store is where tables, definitions, users and connections are kept: the word embedded, or nothing, for the data directory, else the URL of a database of PostgreSQL, which several
+	// servers may share. Its password may be in the variable MILLRACE_STORE_PASSWORD.
+	Store string
+	// DataDir is the folder of this server: with an embedded store it holds everything, with another only temporary files, the name of the server and the key that logins are
+	// encrypted with. Empty keeps that in memory, which is for queries without a server.
 	DataDir string
 	// MemoryLimit is a share of the machine (50%) or an amount (4GiB).
 	MemoryLimit string
@@ -57,7 +61,7 @@ type Config struct {
 	// Extra are addresses of others to be named in ports.json, such as those of the demo's broker.
 	Extra map[string]string
 
-	// kept opens what outlives the process; tests have their own.
+	// kept opens what Store names; tests have their own.
 	kept func(context.Context, Config) (*kept, error)
 	// memory and temp are MemoryLimit and TempLimit in bytes.
 	memory, temp int64

@@ -21,21 +21,12 @@ type engineFlags struct {
 	KeyFile           string   `help:"File with the key that encrypts connections and credentials: 32 bytes in base64 or hexadecimal digits (else MILLRACE_KEY). Default: none, so that no secret can be stored." placeholder:"FILE"`
 	DefaultConnection string   `help:"Connection of statements that name no brokers. Default: none." placeholder:"NAME"`
 	SecretsDir        string   `help:"Folder with a folder for each scope and a file for each key, for secret(). Default: none." placeholder:"DIR"`
-
-	// Settings of versions to come. They are known so that a configuration for them is refused, not half obeyed.
-	Store string `hidden:"" default:"embedded"`
+	Store             string   `help:"Where tables, definitions and users are kept: embedded, in the data folder, or a database of PostgreSQL, which several servers may share, as postgres://user@host/database with the password in MILLRACE_STORE_PASSWORD (default ${default})." default:"embedded" placeholder:"URL"`
 }
 
 func (f engineFlags) config() (server.Config, error) {
-	for _, later := range []struct{ flag, value, none string }{
-		{"--store", f.Store, "embedded"},
-	} {
-		if later.value != later.none {
-			return server.Config{}, fmt.Errorf("'%s' is not supported yet", later.flag)
-		}
-	}
 	return server.Config{MemoryLimit: f.MemoryLimit, TempLimit: f.TempLimit, AllowHosts: f.AllowHosts, FilesDir: f.FilesDir, ExportDir: f.ExportDir,
-		KeyFile: f.KeyFile, DefaultConnection: f.DefaultConnection, SecretsDir: f.SecretsDir, Version: version}, nil
+		KeyFile: f.KeyFile, DefaultConnection: f.DefaultConnection, SecretsDir: f.SecretsDir, Store: f.Store, Version: version}, nil
 }
 
 // serverFlags hold for the commands that listen.
@@ -82,6 +73,7 @@ func (serveCommand) Help() string {
   millrace serve
   millrace serve --listen 0.0.0.0:3307 --init-file users.sql --tls-cert cert.pem --tls-key key.pem
   MILLRACE_DATA_DIR=/var/lib/millrace millrace serve --config /etc/millrace.yaml
+  MILLRACE_STORE_PASSWORD=… millrace serve --store postgres://millrace@db.example.com/millrace
 
 SIGTERM drains: no new statements, running ones get --drain-timeout, exit code 0.`
 }

@@ -23,6 +23,8 @@ const (
 	secretPrefix = "MILLRACE_SECRET_"
 	// keyVariable is the key that --key-file names a file of. It is no flag: the key would show in the list of processes.
 	keyVariable = "MILLRACE_KEY"
+	// passwordVariable is the password of --store, no flag for the same reason.
+	passwordVariable = "MILLRACE_STORE_PASSWORD"
 )
 
 // settings are the values from outside the command line: the environment before the file.
@@ -38,7 +40,7 @@ func (c *cli) BeforeResolve(ctx *kong.Context, environ environment) error {
 	s := settings{env: map[string]string{}, file: map[string]string{}}
 	for _, e := range environ {
 		key, value, _ := strings.Cut(e, "=")
-		if !strings.HasPrefix(key, envPrefix) || strings.HasPrefix(key, secretPrefix) || key == keyVariable {
+		if !strings.HasPrefix(key, envPrefix) || strings.HasPrefix(key, secretPrefix) || key == keyVariable || key == passwordVariable {
 			continue
 		}
 		name := strings.ReplaceAll(strings.ToLower(strings.TrimPrefix(key, envPrefix)), "_", "-")

@@ -17,7 +17,7 @@ var anyone = []string{"internal/column", "internal/sqlerr", "internal/option", "
 // Tests and bench/ are exempt. A package that is missing here fails the test: adding one is a decision.
 var layers = map[string][]string{
 	"cmd/millrace":                 {"server", "internal/demo"},
-	"server":                       {"internal/decode/ddl", "server/dialect", "server/wire", "server/http", "planner", "planner/expr", "functions", "functions/readkafka", "functions/writekafka", "functions/kafkameta", "streaming/...", "internal/catalog", "internal/kafka", "internal/registry", "internal/scan", "internal/decode", "internal/export", "internal/ops", "internal/spill"},
+	"server":                       {"internal/decode/ddl", "server/dialect", "server/wire", "server/http", "planner", "planner/expr", "functions", "functions/readkafka", "functions/writekafka", "functions/kafkameta", "streaming/...", "internal/catalog/...", "internal/kafka", "internal/registry", "internal/scan", "internal/decode", "internal/export", "internal/ops", "internal/spill"},
 	"server/dialect":               {},
 	"server/wire":                  {},
 	"server/http":                  {},

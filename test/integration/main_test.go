@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -64,6 +65,7 @@ func start(t testing.TB, dir string, args ...string) *server {
 	t.Helper()
 	s := &server{dir: dir, log: &syncBuffer{}}
 	s.cmd = exec.Command(env(t, "TEST_BINARY"), append([]string{"serve", "--listen", "127.0.0.1:0", "--http", "127.0.0.1:0", "--data-dir", dir}, args...)...)
+	s.cmd.Env = slices.DeleteFunc(os.Environ(), func(e string) bool { return strings.HasPrefix(e, "MILLRACE_TEST_") }) // which are no settings
 	out, err := s.cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -30,7 +30,7 @@ var _ streaming.Planner = streamPlanner{}
 // Plan implements streaming.Planner.
 func (p streamPlanner) Plan(ctx context.Context, d catalog.Streaming, table string) (_ *streaming.Planned, err error) {
 	x := p.engine.open(p.engine.localID.Add(1), sql.Client{User: d.User, Address: d.Host})
-	q := &streamQuery{session: x}
+	q := &streamQuery{session: x, schemas: readkafka.NewSchemas(d.Schemas)}
 	defer func() {
 		if err != nil {
 			q.Close()
@@ -51,13 +51,14 @@ func (p streamPlanner) Plan(ctx context.Context, d catalog.Streaming, table stri
 	if err := q.obey(c, &d, table); err != nil {
 		return nil, fault(c, err)
 	}
-	return &streaming.Planned{Query: q, Columns: query, Added: q.columns[len(query) : len(q.columns)-q.expectations]}, nil
+	return &streaming.Planned{Query: q, Schemas: q.schemas.Used(), Columns: query, Added: q.columns[len(query) : len(q.columns)-q.expectations]}, nil
 }
 
 // streamQuery is a planned query with the session that it runs in. It implements executor.Query.
 type streamQuery struct {
 	session *session
 	text    string
+	schemas *readkafka.Schemas
 	// node is the plan. A volatile query, which asks for the time or for chance, is planned anew for each run: a plan holds such values.
 	node     sql.Node
 	volatile bool
@@ -73,7 +74,7 @@ type streamQuery struct {
 }
 
 func (q *streamQuery) context(ctx context.Context) *sql.Context {
-	return q.session.context(ctx, redact(q.text).text)
+	return q.session.context(readkafka.WithSchemas(ctx, q.schemas), redact(q.text).text)
 }
 
 // plan reads, checks and analyses the query.
@@ -229,9 +230,12 @@ func readOf(c *sql.Context, n *readkafka.Node) (executor.Read, error) {
 	return executor.Read{
 		Cluster: args.Cluster, Spec: args.Spec, Latest: !args.NamesStart(), Discovery: args.DiscoveryInterval,
 		MaxOffsets: args.Trigger.MaxOffsets, MinOffsets: args.Trigger.MinOffsets, MaxDelay: args.Trigger.MaxDelay,
-		Mirror: executor.Mirror(args.Mirror),
+		Mirror: executor.Mirror(args.Mirror), Evolution: evolutions[args.Format.Evolution],
 	}, nil
 }
+
+// evolutions are what the words of schemaEvolution mean.
+var evolutions = map[string]executor.Evolution{readkafka.EvolutionNone: executor.KeepsColumns, readkafka.EvolutionAdds: executor.AddsColumns, readkafka.EvolutionRestart: executor.StopsForColumns}
 
 // Columns implements executor.Query.
 func (q *streamQuery) Columns() []column.Field { return q.fields[:len(q.fields)-q.expectations] }

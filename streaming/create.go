@@ -100,6 +100,7 @@ func (m *Manager) create(ctx context.Context, c Create) (awaited, error) {
 		return awaited{}, err
 	}
 	defer p.Close()
+	c.Definition.Schemas = p.Schemas
 	columns, err := c.columns(p.Columns, p.Added)
 	if err != nil {
 		return awaited{}, err

@@ -31,6 +31,8 @@ type Planner interface {
 // Planned is a query that can run.
 type Planned struct {
 	executor.Query
+	// Schemas are the versions of subjects in a schema registry that Columns come from: those of the definition, or the latest.
+	Schemas map[string]int
 	// Columns are those of the result of the query as it is written, without what the definition adds to it.
 	Columns []Column
 	// Added are the columns that the definition computes in addition.

@@ -125,12 +125,17 @@ func (m *Manager) launch(n Name, t catalog.Table) *executor.Table {
 			if err != nil {
 				return nil, err // a property that this version does not take
 			}
-			p, err := m.Planner.Plan(ctx, *t.Streaming, n.Table)
+			definition := *t.Streaming
+			if now, ok := m.Catalog.Table(n.Database, n.Table); ok && now.ID == t.ID && now.Streaming != nil {
+				definition.Schemas, definition.Columns = now.Streaming.Schemas, now.Streaming.Columns // which may have evolved
+			}
+			p, err := m.Planner.Plan(ctx, definition, n.Table)
 			if err != nil {
 				return nil, err
 			}
 			return p.Query, nil
 		},
+		Evolve: func(ctx context.Context) error { return m.evolve(ctx, n) },
 	})
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -25,7 +25,6 @@ var Properties = option.New("TBLPROPERTIES", "property", "tables", "=",
 	option.Option{Name: "retention", Type: option.Duration, Doc: "How old rows may get: those that are older are removed.", DefaultNote: "none", Example: "'30 days'"},
 	option.Option{Name: "retention.column", Type: option.String, Doc: "The column that tells how old a row is: a DATETIME, TIMESTAMP or DATE.", DefaultNote: "the one column of that sort, or the one named timestamp", Example: "'ts'"},
 	option.Option{Name: "merge", Type: option.Enum, Words: []string{"append", "upsert"}, Default: "append", Doc: "What a row does to one with the same key.", Example: "'append'", Batch: option.Later},
-	option.Option{Name: "schemaEvolution", Type: option.Enum, Words: []string{"none", "addNewColumns", "rescue", "failOnNewColumns"}, Default: "none", Doc: "What new fields of records do.", Example: "'none'", Batch: option.Later},
 )
 
 // settings are what properties say.

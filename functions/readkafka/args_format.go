@@ -20,6 +20,8 @@ type Format struct {
 	Message, Descriptors string
 	// Registry is the schema registry, when there is one.
 	Registry registryArgs
+	// Evolution is a word of schemaEvolution.
+	Evolution string
 	// InferSchema finds the fields of JSON in a sample.
 	InferSchema bool
 	// CSV is the dialect of csv.
@@ -48,7 +50,7 @@ func (f *Format) needsTopic() bool {
 }
 
 // decidingColumns are the arguments that decide which columns a call has.
-var decidingColumns = []string{"includeHeaders", "format", "keyFormat", "schema", "inferSchema", "messageName", "descFilePath", "schemaRegistryUrl", "schemaRegistrySubject",
+var decidingColumns = []string{"includeHeaders", "schemaEvolution", "format", "keyFormat", "schema", "inferSchema", "messageName", "descFilePath", "schemaRegistryUrl", "schemaRegistrySubject",
 	"schemaRegistryVersion", "schemaRegistryAuthUser", "schemaRegistryAuthPassword", "schemaRegistryAuthToken", "confluent.schema.registry.*", "keySubject", "mode", "tombstones", "delimiter", "quote", "escape", "comment", "header", "nullValue", "ignoreLeadingWhiteSpace", "ignoreTrailingWhiteSpace"}
 
 // csvArguments are those of format csv alone.
@@ -93,6 +95,14 @@ func bindFormat(v *option.Values, env ArgsEnv) (Format, error) {
 	}
 	if f.Registry.given() && !f.registered(f.Value, partValue) && !f.registered(f.Key, partKey) {
 		return f, sqlerr.New(sqlerr.OptionConflict, "'%s' is given, but no format that has schemas there", v.As("schemaRegistryUrl")).WithHint("formats with a schema registry are avro, proto and json")
+	}
+	f.Evolution = v.String("schemaEvolution")
+	switch evolves := f.Evolution != EvolutionNone; {
+	case evolves && !f.Registry.given():
+		return f, sqlerr.New(sqlerr.OptionConflict, "'%s' is '%s', and there is no schema registry whose schemas could evolve", v.As("schemaEvolution"), f.Evolution).
+			WithHint("it is for format => 'avro', 'proto', 'json' or 'debezium' with 'schemaRegistryUrl'")
+	case evolves && f.Registry.version > 0:
+		return f, sqlerr.New(sqlerr.OptionConflict, "'%s' is '%s', and '%s' fixes the columns", v.As("schemaEvolution"), f.Evolution, v.As("schemaRegistryVersion")).WithHint("leave one of them out")
 	}
 	if v.Has("schema") && f.registered(f.Value, partValue) {
 		v.Warnings = append(v.Warnings, "'"+v.As("schema")+"' is ignored: the schema registry says what the fields are")

@@ -42,9 +42,12 @@ func (n *Node) registrySchema(ctx *sql.Context, format string, of part) (decode.
 	if err != nil {
 		return nil, err
 	}
-	a := n.format.Registry
+	a, pinned := n.format.Registry, schemasOf(ctx)
 	if of == partKey {
 		a.version = 0
+	}
+	if a.version == 0 {
+		a.version = pinned.versionOf(subject)
 	}
 	s, err := n.env.Registries.subject(ctx, &a, subject)
 	if e, ok := sqlerr.As(err); ok && e.Kind == sqlerr.RegistryNotFound && of == partKey {
@@ -55,6 +58,16 @@ func (n *Node) registrySchema(ctx *sql.Context, format string, of part) (decode.
 	if err != nil {
 		return nil, err
 	}
+	pinned.use(subject, s.Version)
+	w, err := n.registered(s, format, of, subject, a)
+	if err != nil {
+		return nil, err
+	}
+	return framed.New(n.evolves(ctx, w, s, subject, a)), nil
+}
+
+// registered makes plans for the records of a subject, with the columns of a schema of it.
+func (n *Node) registered(s *registry.Schema, format string, of part, subject string, a registryArgs) (framed.Writers, error) {
 	if format == "debezium" {
 		return n.registeredEnvelopes(s, subject, a)
 	}
@@ -71,7 +84,7 @@ func (n *Node) registrySchema(ctx *sql.Context, format string, of part) (decode.
 		if err != nil {
 			return nil, unusable(err)
 		}
-		return framed.New(&avroWriters{w, reader, uint32(s.ID)}), nil
+		return &avroWriters{w, reader, uint32(s.ID)}, nil
 	case "proto":
 		files, err := proto.ParseText(s.Text, s.ReferenceMap())
 		if err != nil {
@@ -85,13 +98,13 @@ func (n *Node) registrySchema(ctx *sql.Context, format string, of part) (decode.
 		if err != nil {
 			return nil, err
 		}
-		return framed.New(&protoWriters{w, reader}), nil
+		return &protoWriters{w, reader}, nil
 	default:
 		fields, err := jsonschema.Parse(s.Text, s.ReferenceMap())
 		if err != nil {
 			return nil, unusable(err)
 		}
-		return framed.New(jsonWriters{json.NewSchema(fields)}), nil
+		return jsonWriters{json.NewSchema(fields)}, nil
 	}
 }
 
@@ -199,8 +212,8 @@ func (w *avroWriters) Compile(ctx context.Context, id framed.ID, _ []byte, wante
 	return plan, nil
 }
 
-// registeredEnvelopes is the schema of Debezium's envelopes in Avro, or in JSON with a JSON Schema.
-func (n *Node) registeredEnvelopes(s *registry.Schema, subject string, a registryArgs) (decode.Schema, error) {
+// registeredEnvelopes is for Debezium's envelopes in Avro, or in JSON with a JSON Schema.
+func (n *Node) registeredEnvelopes(s *registry.Schema, subject string, a registryArgs) (framed.Writers, error) {
 	unusable := func(err error) error {
 		return sqlerr.New(sqlerr.OptionInvalid, "version %d of subject '%s' cannot be used: %s", s.Version, subject, mainLine(err)).WithCause(err)
 	}
@@ -222,7 +235,7 @@ func (n *Node) registeredEnvelopes(s *registry.Schema, subject string, a registr
 		for _, f := range row.Fields() {
 			fields = append(fields, json.Field{Field: f})
 		}
-		return framed.New(&envelopeWriters{writers{n.env.Registries, a}, debezium.NewSchema(fields)}), nil
+		return &envelopeWriters{writers{n.env.Registries, a}, debezium.NewSchema(fields)}, nil
 	case registry.JSONSchema:
 		fields, ok, err := jsonschema.ParseMember(s.Text, s.ReferenceMap(), "after", "before")
 		if err != nil {
@@ -231,7 +244,7 @@ func (n *Node) registeredEnvelopes(s *registry.Schema, subject string, a registr
 		if !ok {
 			return nil, noEnvelope("json")
 		}
-		return framed.New(jsonWriters{debezium.NewSchema(fields)}), nil
+		return jsonWriters{debezium.NewSchema(fields)}, nil
 	}
 	return nil, sqlerr.New(sqlerr.NotSupported, "subject '%s' holds a schema of type %s: envelopes of Debezium are read in Avro and JSON", subject, s.Type)
 }

@@ -34,6 +34,8 @@ type Streaming struct {
 	Properties map[string]string `json:"properties,omitempty"`
 	// Columns are those that the statement lists, nil when they are those of the query.
 	Columns []StreamingColumn `json:"columns,omitempty"`
+	// Schemas are the versions of subjects in a schema registry that the query takes its columns of.
+	Schemas map[string]int `json:"schemas,omitempty"`
 	// Expectations are conditions on rows.
 	Expectations []Expectation `json:"expectations,omitempty"`
 	// Paused is set by ALTER STREAMING TABLE … PAUSE.

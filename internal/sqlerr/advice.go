@@ -67,6 +67,7 @@ var advice = map[*Kind]string{
 	RegistryTLS:         "Give the authority that signed the registry's certificate, and use the name that the certificate is for.",
 	RegistryProtocol:    "Give the base URL of the registry's Confluent-compatible API, for example `https://registry:8081` or, for Apicurio, `http://registry:8080/apis/ccompat/v7`.",
 	RegistryNotFound:    "`SELECT subject FROM schema_registry_subjects(…)` lists what there is. The subject of a topic's values is by default its name and `-value`.",
+	SchemaEvolved:       "`ALTER STREAMING TABLE … RESUME` or `REFRESH STREAMING TABLE` takes the new columns over, and reads on from the first of these records.",
 	NoConnection:        "`SHOW CONNECTIONS` and `SHOW CREDENTIALS` list what you may use.",
 	ConnectionExists:    "Take another name, or `CREATE OR REPLACE`.",
 	KeyNeeded:           "Start the server with `--key-file`, or with MILLRACE_KEY in its environment.",

@@ -81,6 +81,7 @@ var (
 	RegistryTLS         = kind("REGISTRY_TLS_FAILED", 31073, "HY000", User, false, "The TLS handshake with the schema registry failed; the message names the cause.")
 	RegistryProtocol    = kind("REGISTRY_PROTOCOL_MISMATCH", 31074, "HY000", User, false, "The address answers, but not as a schema registry does.")
 	RegistryNotFound    = kind("REGISTRY_NOT_FOUND", 31075, "HY000", User, false, "The schema registry has no such subject, version or schema.")
+	SchemaEvolved       = kind("REGISTRY_SCHEMA_EVOLVED", 31076, "HY000", User, false, "A streaming table with schemaEvolution => 'restart' has met records of a newer version of its subject.")
 
 	ScanMemory = kind("SCAN_MEMORY", 31040, "HY000", User, false, "The statement needs more memory than its budget.")
 	TempSpace  = kind("TEMP_SPACE", 31041, "HY000", External, true, "The statement has outgrown its memory, and its temporary file cannot be written or read; the message says why.")

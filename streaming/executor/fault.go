@@ -17,7 +17,7 @@ var lossKinds = []*sqlerr.Kind{sqlerr.KafkaDataLoss, sqlerr.KafkaTopicRecreated}
 
 // final are the kinds of errors from Kafka that time does not mend.
 var final = []*sqlerr.Kind{
-	sqlerr.KafkaHostRefused, sqlerr.KafkaCorrupt, sqlerr.KafkaBatchTooLarge, sqlerr.KafkaOffsets, sqlerr.KafkaDataLoss, sqlerr.KafkaTopicRecreated,
+	sqlerr.SchemaEvolved, sqlerr.KafkaHostRefused, sqlerr.KafkaCorrupt, sqlerr.KafkaBatchTooLarge, sqlerr.KafkaOffsets, sqlerr.KafkaDataLoss, sqlerr.KafkaTopicRecreated,
 }
 
 // fromKafka are the other kinds of errors that brokers, or the way to them, cause: somebody restarts, elects, grants or creates, and the table goes on.

@@ -43,7 +43,21 @@ type Read struct {
 	MaxOffsets, MinOffsets int64
 	MaxDelay               time.Duration
 	Mirror                 Mirror
+	Evolution              Evolution
 }
+
+// Evolution says what a table does when records come of a newer schema than that which its columns were taken of.
+type Evolution uint8
+
+// The ways to deal with it.
+const (
+	// KeepsColumns: what is new in the records is left out.
+	KeepsColumns Evolution = iota
+	// AddsColumns: the table gets the new columns before it reads on.
+	AddsColumns
+	// StopsForColumns: the table fails, and gets the columns when somebody resumes it, or with a start of the server.
+	StopsForColumns
+)
 
 // Settings are the properties of a table that its executor obeys.
 type Settings struct {

@@ -67,6 +67,9 @@ func (t *Table) own(ctx context.Context) {
 		}
 		batches := t.batches()
 		err := t.work(working)
+		if t.followed == AddsColumns && sqlerr.HasKind(err, sqlerr.SchemaEvolved) {
+			err = t.evolve(working)
+		}
 		interrupted := working.Err() != nil
 		t.mu.Lock()
 		t.interrupt()
@@ -140,7 +143,7 @@ func (t *Table) work(ctx context.Context) (err error) {
 			err = lost
 		}
 	}()
-	q, err := t.Compile(ctx)
+	q, err := t.compile(ctx)
 	if err != nil {
 		return err
 	}

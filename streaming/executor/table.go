@@ -29,7 +29,9 @@ type Config struct {
 	Owner string
 	Pool  *kafka.Pool
 	// Compile makes the query; it is called when the table begins to run, and again after a fault.
-	Compile  func(ctx context.Context) (Query, error)
+	Compile func(ctx context.Context) (Query, error)
+	// Evolve makes the definition and the table in the store have the columns of the newest schema; Compile then does, too. It is called by the owner. nil where nothing evolves.
+	Evolve   func(ctx context.Context) error
 	Settings Settings
 	// Paused tables wait for Resume.
 	Paused bool
@@ -77,6 +79,8 @@ type Table struct {
 	tallies   []Tally // of the table's expectations, since it is empty
 	history   []Progress
 	mirrored  Mirrored
+	// evolves says that the next to compile a query of a table that stops for columns takes the newest.
+	evolves   bool
 	changed   chan struct{} // closed when any of these changes
 	interrupt context.CancelFunc
 
@@ -96,6 +100,8 @@ type Table struct {
 	quality quality
 	fields  []scan.Field // to gather
 	request scan.Request // what the query asks of a source
+	// followed is what the query says of newer schemas.
+	followed Evolution
 	// perRow is about how many bytes the rows of one offset take.
 	perRow float64
 	// truncated is since when a log ends before the table's position.
@@ -120,7 +126,7 @@ func New(c Config) *Table {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
 	t := &Table{Config: c, name: c.Name, log: c.Log, done: make(chan struct{}), wake: make(chan struct{}, 1), changed: make(chan struct{}), settings: c.Settings.withDefaults(), wanted: c.Refreshes, served: c.Refreshes,
-		paused: c.Paused, state: Starting, since: time.Now(), newest: map[store.Partition]int64{}}
+		paused: c.Paused, evolves: true, state: Starting, since: time.Now(), newest: map[store.Partition]int64{}}
 	if c.Paused {
 		t.state = Paused
 	}
@@ -178,7 +184,7 @@ func (t *Table) Pause(ctx context.Context) error {
 // Resume goes on after a pause, or after a failure.
 func (t *Table) Resume() {
 	t.command(func() {
-		t.paused = false
+		t.paused, t.evolves = false, true
 		t.retried()
 		t.state, t.reason, t.stateErr, t.since = Starting, "", nil, time.Now()
 	})
@@ -235,7 +241,7 @@ func (t *Table) Await(ctx context.Context, refresh int64, target map[store.Parti
 // Await: they count up over all servers.
 func (t *Table) Refresh(n int64) {
 	t.command(func() {
-		t.wanted = max(t.wanted, n)
+		t.wanted, t.evolves = max(t.wanted, n), true
 		t.retried()
 		if t.state == Failed {
 			t.state, t.reason, t.stateErr, t.since = Starting, "", nil, time.Now()

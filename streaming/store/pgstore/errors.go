@@ -50,6 +50,12 @@ func lost(err error) bool {
 	return errors.As(err, &l) || errors.As(err, &c) || errors.As(err, &n) || pgconn.Timeout(err)
 }
 
+// standby reports whether a server refused to write because it may only read.
+func standby(err error) bool {
+	var e *pgconn.PgError
+	return errors.As(err, &e) && e.Code == "25006"
+}
+
 // failed is what a caller learns of an error.
 func (s *Store) failed(doing string, err error) error {
 	var e *pgconn.PgError
@@ -127,6 +133,9 @@ func (s *Store) on(ctx context.Context, doing string, do func(ctx context.Contex
 			s.counters.conflicts.Add(1)
 		case lost(err) && n < 3 && !pgconn.Timeout(err):
 			s.counters.lost.Add(1) // a connection of before a restart; the next one may be to the new server
+			if standby(err) {
+				s.pool.Reset() // what was the primary is alive, but another is it now
+			}
 		default:
 			return s.failed(doing, err)
 		}

@@ -194,5 +194,17 @@ func BindRegistry(v *option.Values, env Env, ctx *sql.Context) (*Registry, error
 	return &Registry{env.Registries, a}, err
 }
 
+// OptionalRegistry binds RegistryArguments for a call that may do without; then it is nil. What it gives must be told where clients are, by In.
+func OptionalRegistry(v *option.Values, env ArgsEnv) (*Registry, error) {
+	a, err := bindRegistry(v, env)
+	if err != nil || !a.given() {
+		return nil, err
+	}
+	return &Registry{args: a}, nil
+}
+
+// In is r with the clients of a process.
+func (r *Registry) In(registries *Registries) *Registry { return &Registry{registries, r.args} }
+
 // Ask calls f with a client of the registry, which f must not keep.
 func (r *Registry) Ask(f func(*registry.Client) error) error { return r.registries.ask(&r.args, f) }

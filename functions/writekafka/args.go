@@ -18,6 +18,7 @@ type Args struct {
 	// Topic is empty for the column of that name.
 	Topic          string
 	IncludeHeaders bool
+	Format         Format
 	// Warnings say what was given and changes nothing.
 	Warnings []string
 
@@ -35,6 +36,9 @@ func Bind(pairs []option.Pair, env readkafka.ArgsEnv) (*Args, error) {
 		return nil, err
 	}
 	if err := a.bindProducer(v, env.MaxBatchBytes); err != nil {
+		return nil, err
+	}
+	if a.Format, err = bindFormat(v, env); err != nil {
 		return nil, err
 	}
 	a.Warnings, a.settings = v.Warnings, v.Settings()

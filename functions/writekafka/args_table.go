@@ -18,7 +18,7 @@ const (
 
 // Arguments is the table of everything write_kafka takes. Names follow the sinks of Spark and Databricks; the aliases are those of Beam, of Managed I/O for
 // Kafka and of Java's clients.
-var Arguments = option.New(Name, "argument", "", " => ", slices.Concat(connectionArguments(), topicArguments(), producerArguments())...)
+var Arguments = option.New(Name, "argument", "", " => ", slices.Concat(connectionArguments(), topicArguments(), formatArguments(), registryArguments(), producerArguments())...)
 
 // connectionArguments are those of read_kafka, but for the map of client properties, which has the name that sinks have for it.
 func connectionArguments() []option.Option {
@@ -40,6 +40,53 @@ func topicArguments() []option.Option {
 			Doc:     "Where rows go that name no partition: by a hash of the key as in Java's clients, those without a key by turns of some 64 KiB; by such turns whatever the key; or one by one in turn.",
 			Example: "'roundrobin'"},
 	}
+}
+
+// The words of format and keyFormat. protobuf is what Managed I/O and proto what read_kafka calls the same.
+var (
+	valueFormats = []string{"raw", "string", "json", "avro", "proto", "protobuf", "csv"}
+	keyFormats   = []string{"raw", "string", "json", "short", "int", "long", "float", "double"}
+)
+
+func formatArguments() []option.Option {
+	return []option.Option{
+		{Name: "format", Aliases: []string{"dataFormat", "valueFormat"}, Type: option.Enum, Words: valueFormats, DefaultNote: "the column `value` as it is",
+			Doc:     "How the columns that are no metadata become the value: json, avro, proto (or protobuf) and csv make a record of them, string text of the only one, raw takes its bytes.",
+			Example: "'json'"},
+		{Name: "keyFormat", Type: option.Enum, Words: keyFormats, Default: "raw", Doc: "How the column `key` becomes the key.", Example: "'long'"},
+		{Name: "metadataColumns", Type: option.List, DefaultNote: "`key,headers,topic,partition,timestamp`",
+			Doc: "With format: which columns are parts of the record; others of these names are data.", Example: "'key'"},
+		{Name: "ignoreNullFields", Type: option.Bool, Default: "false", Doc: "Whether json leaves NULLs out.", Example: "true"},
+		{Name: "schema", Type: option.String, DefaultNote: "one made of the columns",
+			Doc: "The schema of values: of Avro in JSON (avro), the text of a .proto file (proto), or JSON Schema for the registry (json).", Example: `'{"type":"record","name":"R","fields":[{"name":"id","type":"long"}]}'`},
+		{Name: "messageName", Type: option.String, DefaultNote: "the first message of `schema`", Doc: "The Protobuf message that values are, with its package.", Example: "'shop.Order'"},
+		{Name: "descFilePath", Aliases: []string{"fileDescriptorPath"}, Type: option.String,
+			Doc: "A file below --files-dir with the Protobuf descriptors of values: what protoc --include_imports --descriptor_set_out writes.", Example: "'orders.desc'"},
+		{Name: "delimiter", Aliases: []string{"sep"}, Type: option.String, Default: ",", Doc: "What stands between the fields of csv.", Example: "';'"},
+		{Name: "quote", Type: option.String, AllowEmpty: true, Default: `"`, Doc: "The character around fields of csv that need it.", Example: `'"'`},
+		{Name: "escape", Type: option.String, AllowEmpty: true, Default: `\`, Doc: "What stands before a quote in a quoted field of csv.", Example: `'"'`},
+		{Name: "nullValue", Type: option.String, AllowEmpty: true, DefaultNote: "the empty text", Doc: "The text of a csv field that is NULL.", Example: "'NULL'"},
+	}
+}
+
+// registryArguments are those of read_kafka, where clients of Managed I/O may also give the URL among client properties.
+func registryArguments() []option.Option {
+	list := readkafka.RegistryArguments()
+	for i := range list {
+		switch list[i].Name {
+		case "schemaRegistryUrl":
+			list[i].Aliases = append(slices.Clone(list[i].Aliases), "kafka.schema.registry.url")
+		case "confluent.schema.registry.*":
+			list[i].Aliases = append(slices.Clone(list[i].Aliases), "kafka.schema.registry.*")
+		}
+	}
+	return append(list,
+		option.Option{Name: "schemaRegistrySubject", Aliases: []string{"confluentSchemaRegistrySubject"}, Type: option.String, DefaultNote: "the topic's name with -value",
+			Doc: "The subject of the schema of values.", Example: "'orders-value'"},
+		option.Option{Name: "autoRegisterSchemas", Aliases: []string{"auto.register.schemas", "kafka.auto.register.schemas"}, Type: option.Bool, Default: "true",
+			Doc: "Whether the schema is registered; otherwise values are written by the version of the subject that is there.", Example: "false"},
+		option.Option{Name: "schemaRegistryVersion", Type: option.Scalar, Default: "latest", Doc: "That version: a number, or latest.", Example: "3"},
+	)
 }
 
 func producerArguments() []option.Option {

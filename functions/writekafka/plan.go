@@ -1,6 +1,7 @@
 package writekafka
 
 import (
+	"slices"
 	"strings"
 
 	"millrace/internal/column"
@@ -11,11 +12,15 @@ import (
 type Plan struct {
 	args   *Args
 	fields []column.Field
-	// key, value and so on are the columns that have these roles, -1 for none.
+	// key, value and so on are the columns that have these roles, -1 for none. data are the columns that the value is made of, where there is a format.
 	key, value, headers, topic, partition, timestamp int
+	data                                             []int
 	// Warnings say which columns are not written.
 	Warnings []string
 }
+
+// metadata are the columns that are parts of a record beside its value.
+var metadata = []string{"key", "headers", "topic", "partition", "timestamp"}
 
 // role is a column with a meaning of its own.
 type role struct {
@@ -26,10 +31,16 @@ type role struct {
 	words, cast string
 }
 
+func content(k column.Kind) bool { return k == column.Text || k == column.Bytes || k == column.JSON }
+
 func (p *Plan) roles() []role {
-	content := func(k column.Kind) bool { return k == column.Text || k == column.Bytes || k == column.JSON }
+	any := func(column.Kind) bool { return true }
+	key := role{"key", &p.key, content, "STRING or BINARY", "key::string"}
+	if p.args.Format.Key != "raw" {
+		key.allowed = any // keyEncoder says what it takes
+	}
 	return []role{
-		{"key", &p.key, content, "STRING or BINARY", "key::string"},
+		key,
 		{"value", &p.value, content, "STRING or BINARY", "value::string"},
 		{"headers", &p.headers, func(k column.Kind) bool { return k == column.JSON || k == column.Text }, "JSON, as read_kafka(includeHeaders => true) has it", "to_json(headers)"},
 		{"topic", &p.topic, func(k column.Kind) bool { return k == column.Text }, "STRING", "topic::string"},
@@ -44,9 +55,10 @@ func (a *Args) Plan(fields []column.Field) (*Plan, error) {
 	if err := p.assign(); err != nil {
 		return nil, err
 	}
+	if err := p.checkValue(); err != nil {
+		return nil, err
+	}
 	switch {
-	case p.value < 0:
-		return nil, sqlerr.New(sqlerr.NoColumn, "the query has no column 'value', which '%s' needs", Name).WithHint("name it: SELECT … AS value")
 	case p.topic < 0 && a.Topic == "":
 		return nil, sqlerr.New(sqlerr.OptionMissing, "'%s' needs the argument 'topic', or a column of that name", Name).WithHint("for example topic => 'orders_eu'")
 	case p.topic >= 0 && a.Topic != "":
@@ -60,33 +72,74 @@ func (a *Args) Plan(fields []column.Field) (*Plan, error) {
 	if p.headers < 0 && a.IncludeHeaders {
 		p.Warnings = append(p.Warnings, "'includeHeaders' has no effect: the query has no column 'headers'")
 	}
-	return p, nil
+	if a.Format.Registry != nil && a.Topic == "" && a.Format.Subject == "" {
+		return nil, sqlerr.New(sqlerr.OptionMissing, "the subject of the schema is not known: topics come from a column").WithHint("name it: schemaRegistrySubject => 'orders-value'")
+	}
+	return p, p.checkEncoders()
 }
 
+// assign finds the column of each role, and with a format the data.
 func (p *Plan) assign() error {
 	roles := p.roles()
+	format := p.args.Format.Value
+	seen := map[string]bool{}
 	for i, f := range p.fields {
-		known := false
-		for _, r := range roles {
-			if !strings.EqualFold(f.Name, r.name) {
-				continue
-			}
-			known = true
-			if *r.at >= 0 {
-				return sqlerr.New(sqlerr.OptionInvalid, "two columns of the query are named '%s'", r.name)
-			}
-			*r.at = i
-			if f.Type.Kind == column.Invalid { // NULL AS x
-				continue
-			}
-			if !r.allowed(f.Type.Kind) {
-				return sqlerr.New(sqlerr.OptionInvalid, "column '%s' is %s, expected %s", r.name, f.Type, r.words).WithHint("cast it: %s AS %s", r.cast, r.name)
-			}
+		name := strings.ToLower(f.Name)
+		if seen[name] {
+			return sqlerr.New(sqlerr.OptionInvalid, "two columns of the query are named '%s'", name).WithHint("give each a name of its own: expression AS name")
 		}
-		if !known {
+		seen[name] = true
+		at := slices.IndexFunc(roles, func(r role) bool { return r.name == name })
+		switch {
+		case format != "" && (at < 0 || !slices.Contains(p.args.Format.Metadata, name)):
+			p.data = append(p.data, i)
+			continue
+		case at < 0:
 			return sqlerr.New(sqlerr.NoColumn, "column '%s' has no place in a record, which has key, value, headers, topic, partition and timestamp", f.Name).
-				WithHint("leave it out, or name it as one of these: SELECT %s AS value", f.Name)
+				WithHint("leave it out, name it as one of these (SELECT %s AS value), or make a record of the columns: format => 'json'", f.Name)
 		}
+		r := roles[at]
+		if f.Type.Kind != column.Invalid && !r.allowed(f.Type.Kind) { // NULL AS x has no kind
+			return sqlerr.New(sqlerr.OptionInvalid, "column '%s' is %s, expected %s", r.name, f.Type, r.words).WithHint("cast it: %s AS %s", r.cast, r.name)
+		}
+		*r.at = i
 	}
 	return nil
+}
+
+// checkValue wants the columns that the format makes a value of.
+func (p *Plan) checkValue() error {
+	format := p.args.Format.Value
+	switch {
+	case format == "" && p.value < 0:
+		return sqlerr.New(sqlerr.NoColumn, "the query has no column 'value', which '%s' needs", Name).WithHint("name it: SELECT … AS value; or make a record of the columns: format => 'json'")
+	case format == "":
+		return nil
+	case len(p.data) == 0:
+		return sqlerr.New(sqlerr.NoColumn, "the query has no column for the value").WithHint("columns named key, headers, topic, partition and timestamp are no data, unless metadataColumns says so")
+	case format != "raw" && format != "string":
+		return nil
+	case len(p.data) > 1:
+		return sqlerr.New(sqlerr.OptionConflict, "format '%s' takes one column, and the query has '%s' and '%s'", format, p.fields[p.data[0]].Name, p.fields[p.data[1]].Name).
+			WithHint("json, avro, proto and csv make a record of several")
+	}
+	p.value = p.data[0]
+	if f := p.fields[p.value]; format == "raw" && f.Type.Kind != column.Invalid && !content(f.Type.Kind) {
+		return sqlerr.New(sqlerr.OptionInvalid, "column '%s' is %s, and format 'raw' takes bytes or text", f.Name, f.Type).WithHint("format => 'string' writes it as text")
+	}
+	return nil
+}
+
+// checkEncoders finds out early what is wrong with formats and schemas.
+func (p *Plan) checkEncoders() error {
+	if p.key >= 0 && p.fields[p.key].Type.Kind != column.Invalid {
+		if _, err := p.keyEncoder(); err != nil {
+			return err
+		}
+	}
+	if p.args.Format.Registry != nil {
+		return nil // Open asks for the schema
+	}
+	_, err := p.valueEncoder()
+	return err
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 
 	"millrace/functions/readkafka"
 	"millrace/internal/column"
@@ -17,6 +18,9 @@ type Writer struct {
 	plan     *Plan
 	producer *kafka.Producer
 	message  kafka.Outgoing
+	// key and value make the bytes of a record, in memory that the next row takes again; key is nil for none.
+	key, value           encoder
+	keyBytes, valueBytes []byte
 	// topic is the name of the last row's topic, of which partitions is the number: of a column, texts are compared, not made.
 	topic      string
 	partitions int
@@ -28,11 +32,23 @@ func (p *Plan) Open(ctx context.Context, env readkafka.Env) (*Writer, error) {
 	if err != nil {
 		return nil, err
 	}
+	w := &Writer{plan: p, keyBytes: []byte{}, valueBytes: []byte{}} // no bytes are not NULL
+	if p.args.Format.Registry != nil {
+		w.value, err = p.registered(ctx, env)
+	} else {
+		w.value, err = p.valueEncoder()
+	}
+	if err == nil && p.key >= 0 && p.fields[p.key].Type.Kind != column.Invalid {
+		w.key, err = p.keyEncoder()
+	}
+	if err != nil {
+		return nil, err
+	}
 	producer, err := cluster.NewProducer(ctx, p.args.Producer)
 	if err != nil {
 		return nil, err
 	}
-	w := &Writer{plan: p, producer: producer}
+	w.producer = producer
 	if p.args.Topic != "" {
 		if err := w.to(ctx, []byte(p.args.Topic)); err != nil {
 			w.Close()
@@ -67,6 +83,10 @@ func (w *Writer) Delivered() int64 { return w.producer.Delivered() }
 
 // Write hands the rows of a batch over. An error may be that of an earlier row; after one, nothing but Close makes sense.
 func (w *Writer) Write(ctx context.Context, b *column.Batch) error {
+	w.value.begin(b)
+	if w.key != nil {
+		w.key.begin(b)
+	}
 	for k := range b.Live() {
 		i := k
 		if b.Sel != nil {
@@ -111,7 +131,9 @@ func (w *Writer) row(ctx context.Context, b *column.Batch, i int) error {
 		}
 	}
 	m.Topic = w.topic
-	m.Key, m.Value = content(b, p.key, i), content(b, p.value, i)
+	if err := w.encode(b, i); err != nil {
+		return err
+	}
 	m.Headers = m.Headers[:0]
 	if p.headers >= 0 && !b.Cols[p.headers].IsNull(i) {
 		if err := w.headers(b.Cols[p.headers].View(i)); err != nil {
@@ -137,18 +159,36 @@ func (w *Writer) row(ctx context.Context, b *column.Batch, i int) error {
 	return nil
 }
 
-// content is the bytes of a column, nil for NULL or no column. An empty value is not nil.
-func content(b *column.Batch, at, i int) []byte {
-	if at < 0 || b.Cols[at].IsNull(i) {
-		return nil
+// encode makes key and value.
+func (w *Writer) encode(b *column.Batch, i int) (err error) {
+	m, null := &w.message, true
+	m.Key = nil
+	if w.key != nil {
+		if w.keyBytes, null, err = w.key.append(w.keyBytes[:0], b, i); err != nil {
+			return w.blame(err)
+		}
+		if !null {
+			m.Key = w.keyBytes
+		}
 	}
-	if v := b.Cols[at].View(i); v != nil {
-		return v
+	if w.valueBytes, null, err = w.value.append(w.valueBytes[:0], b, i); err != nil {
+		return w.blame(err)
 	}
-	return empty
+	m.Value = w.valueBytes
+	if null {
+		m.Value = nil
+	}
+	return nil
 }
 
-var empty = []byte{}
+// blame gives an error of an encoder the number of the row.
+func (w *Writer) blame(err error) error {
+	var wrong wrongRow
+	if errors.As(err, &wrong) {
+		return w.wrong("%s", string(wrong))
+	}
+	return err
+}
 
 func floor(n, by int64) int64 {
 	q := n / by
@@ -199,7 +239,7 @@ func (w *Writer) headers(text []byte) error {
 			return malformed()
 		case len(h.Value) == 0 || string(h.Value) == "null":
 		case json.Unmarshal(h.Value, &plain) == nil:
-			value = append(empty, *plain...)
+			value = append([]byte{}, *plain...)
 		case json.Unmarshal(h.Value, &binary) == nil && binary.Base64 != nil:
 			var err error
 			if value, err = base64.StdEncoding.DecodeString(*binary.Base64); err != nil {

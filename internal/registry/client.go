@@ -214,6 +214,31 @@ func (c *Client) version(ctx context.Context, v version) (sr.SubjectSchema, erro
 	return got, err
 }
 
+// Register makes sure that a subject has a schema, and returns its id. One that is there already keeps its id; one that the subject's rules for compatibility do
+// not allow is an error of kind RegistryRefused.
+func (c *Client) Register(ctx context.Context, subject string, t Type, text string) (int, error) {
+	kind := sr.TypeAvro
+	switch t {
+	case JSONSchema:
+		kind = sr.TypeJSON
+	case Protobuf:
+		kind = sr.TypeProtobuf
+	}
+	var refused *sr.ResponseError
+	id, err := asking(ctx, c, func(ctx context.Context, at *sr.Client) (int, error) {
+		id, err := at.RegisterSchema(ctx, subject, sr.Schema{Schema: text, Type: kind}, -1, -1)
+		if errors.As(err, &refused) && (refused.StatusCode == http.StatusConflict || refused.StatusCode == http.StatusUnprocessableEntity) {
+			return 0, nil // an answer, which another try would not change
+		}
+		refused = nil
+		return id, err
+	})
+	if refused != nil {
+		return 0, sqlerr.New(sqlerr.RegistryRefused, "schema registry '%s' does not take the schema for subject '%s': %s", c.URL(), subject, refused.Message).WithCause(refused)
+	}
+	return id, err
+}
+
 // Subjects lists the subjects.
 func (c *Client) Subjects(ctx context.Context) ([]string, error) {
 	return asking(ctx, c, func(ctx context.Context, at *sr.Client) ([]string, error) { return at.Subjects(ctx) })

@@ -1,6 +1,13 @@
 package proto
 
-import "millrace/internal/decode"
+import (
+	"slices"
+
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"millrace/internal/decode"
+)
 
 // first is the path that nearly all records have. It is shared and never changed.
 var first = []int{0}
@@ -58,4 +65,26 @@ func messagePath(index []byte) []int {
 func zigzag(b []byte, p int) (value int64, next int) {
 	u, next := uvarint(b, p)
 	return int64(u>>1) ^ -int64(u&1), next
+}
+
+// AppendIndex appends the message index of m, as it stands behind the schema id in records of a schema registry.
+func (m *Message) AppendIndex(dst []byte) []byte {
+	var path []int
+	d, err := m.files.all.FindDescriptorByName(protoreflect.FullName(m.name))
+	if err != nil {
+		panic(err) // m was made of it
+	}
+	for ; d != nil; d = d.Parent() {
+		if _, ok := d.(protoreflect.MessageDescriptor); ok {
+			path = append(path, d.Index())
+		}
+	}
+	if len(path) == 1 && path[0] == 0 {
+		return append(dst, 0) // short for the path [0]
+	}
+	dst = protowire.AppendVarint(dst, protowire.EncodeZigZag(int64(len(path))))
+	for _, i := range slices.Backward(path) {
+		dst = protowire.AppendVarint(dst, protowire.EncodeZigZag(int64(i)))
+	}
+	return dst
 }

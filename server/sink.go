@@ -141,14 +141,46 @@ func (x *session) writeRows(c *sql.Context, s *sink, node *writekafka.Node, args
 		return 0, err
 	}
 	defer w.Close()
-	err = eachBatch(c, schema, fields, rows, func(b *column.Batch) error { return w.Write(c, b) })
-	if flushed := w.Flush(c); err == nil || sqlerr.HasKind(flushed, sqlerr.SinkRow) {
-		err = flushed
+	write := func() error {
+		err := eachBatch(c, schema, fields, rows, func(b *column.Batch) error { return w.Write(c, b) })
+		if flushed := w.Flush(c); err == nil || sqlerr.HasKind(flushed, sqlerr.SinkRow) {
+			err = flushed
+		}
+		return err
 	}
-	if err != nil {
+	if args.ExactlyOnce {
+		if err := together(c, w, write); err != nil {
+			return 0, err
+		}
+		return w.Rows(), nil
+	}
+	if err := write(); err != nil {
 		return 0, undone(c, err, w.Delivered())
 	}
 	return w.Rows(), nil
+}
+
+// together makes what write writes one transaction: all of it or nothing.
+func together(c *sql.Context, w *writekafka.Writer, write func() error) error {
+	if err := w.Begin(); err != nil {
+		return err
+	}
+	unknown, err := false, write()
+	if err == nil {
+		unknown, err = w.Commit(c, nil)
+	}
+	switch e, ok := sqlerr.As(err); {
+	case err == nil:
+		return nil
+	case unknown && ok:
+		return e.WithDetail("whether the transaction was committed is not known")
+	case unknown:
+		return sqlerr.New(sqlerr.KafkaWriteFailed, "whether the transaction was committed is not known: %w", err)
+	}
+	if aborting := w.Abort(c); aborting != nil && c.Err() == nil {
+		c.Warn(planner.WarningCode, "the transaction is left to the broker, which aborts it after its time-out: %v", aborting)
+	}
+	return err
 }
 
 // undone says of a write that failed how much of it is there.

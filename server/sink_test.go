@@ -241,3 +241,75 @@ func TestKillEndsAWrite(t *testing.T) {
 		t.Errorf("took %v", took)
 	}
 }
+
+func TestAnExactlyOnceStatementWritesAllOrNothing(t *testing.T) {
+	_, read, write := sinkTopics(t, 1000)
+	r := start(t)
+	db := r.root(t)
+	rows := " FROM " + read("orders")
+	committed, all := read("out"), read("out", "isolationLevel => 'read_uncommitted'")
+	if n := affected(t, r, "INSERT INTO "+write("out", "exactlyOnce => true")+" SELECT key, value"+rows); n != 1000 {
+		t.Errorf("%d rows affected", n)
+	}
+	gives(t, db, "SELECT count(*), count(DISTINCT value:id::bigint) FROM "+committed, "1000|1000")
+	// A row that fails takes the others with it, also those that brokers have.
+	_, err := db.Exec("INSERT INTO " + write("out", "exactlyOnce => true", "`kafka.max.request.size` => 1024") + " SELECT CASE WHEN value:id::bigint = 997 THEN repeat('x', 2000) ELSE 'x' END AS value" + rows + " ORDER BY value:id::bigint")
+	wantNumber(t, err, 31081, "row 998 cannot be written: its record of 2000 bytes is too large")
+	_, err = db.Exec("INSERT INTO " + write("out", "exactlyOnce => true") + " SELECT CASE WHEN value:id::bigint = 600 THEN concat(value:country, '!')::bigint::string ELSE 'x' END AS value" + rows + " ORDER BY value:id::bigint")
+	wantNumber(t, err, 1292, "A!")
+	gives(t, db, "SELECT count(*) FROM "+committed, "1000")
+	// With an id of its own, twice: the second fences the first, which is over.
+	for range 2 {
+		do(t, db, "INSERT INTO "+write("out", "exactlyOnce => true", "transactionalId => 'import'", "`kafka.transaction.timeout.ms` => 30000")+" SELECT value"+rows+" LIMIT 10")
+	}
+	gives(t, db, "SELECT count(*) FROM "+committed, "1020")
+	if got, err := values(db, "SELECT count(*) >= 1020 FROM "+all); err != nil || got != "1" {
+		t.Errorf("uncommitted: %s, %v", got, err)
+	}
+	for arguments, text := range map[string]string{
+		"exactlyOnce => true, acks => 1":                           "'exactlyOnce' and 'acks' exclude each other",
+		"exactlyOnce => true, `kafka.enable.idempotence` => false": "'exactlyOnce' and 'kafka.enable.idempotence' exclude each other",
+		"transactionalId => 'x'":                                   "'transactionalId' is given without 'exactlyOnce'",
+	} {
+		_, err := db.Exec("INSERT INTO " + write("out", arguments) + " SELECT 'a' AS value")
+		wantNumber(t, err, 31004, text)
+	}
+}
+
+// KILL in the middle of a transaction leaves nothing that a consumer sees, and nothing that holds it up.
+func TestKillAbortsATransaction(t *testing.T) {
+	b, read, write := sinkTopics(t, 1000)
+	r := start(t)
+	conn, err := r.root(t).Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	var id int
+	if err := conn.QueryRowContext(t.Context(), "SELECT connection_id()").Scan(&id); err != nil {
+		t.Fatal(err)
+	}
+	held, hold := make(chan struct{}), make(chan struct{})
+	produced := 0
+	b.ControlKey(int16(kmsg.Produce), func(kmsg.Request) (kmsg.Response, error, bool) {
+		b.KeepControl()
+		if produced++; produced == 2 {
+			close(held)
+			b.SleepControl(func() { <-hold })
+		}
+		return nil, nil, false
+	})
+	ended := make(chan error, 1)
+	go func() {
+		_, err := conn.ExecContext(context.Background(), "INSERT INTO "+write("out", "exactlyOnce => true", "partitioner => 'roundrobin'", "`kafka.max.request.size` => 1024")+" SELECT value FROM "+read("orders"))
+		ended <- err
+	}()
+	<-held
+	do(t, r.root(t), fmt.Sprintf("KILL QUERY %d", id))
+	time.AfterFunc(50*time.Millisecond, func() { close(hold) })
+	err = <-ended
+	wantNumber(t, err, 1317, "")
+	// What comes later is seen at once.
+	do(t, r.root(t), "INSERT INTO "+write("out", "exactlyOnce => true")+" SELECT 'after' AS value, 0 AS `partition` UNION ALL SELECT 'after', 1 UNION ALL SELECT 'after', 2")
+	comes(t, r, "SELECT count(*), min(value::string) FROM "+read("out"), "3|after")
+}

@@ -1,6 +1,8 @@
 package writekafka
 
 import (
+	"cmp"
+	"crypto/rand"
 	"fmt"
 	"strings"
 	"time"
@@ -19,6 +21,8 @@ type Args struct {
 	Topic          string
 	IncludeHeaders bool
 	Format         Format
+	// ExactlyOnce writes in transactions.
+	ExactlyOnce bool
 	// Warnings say what was given and changes nothing.
 	Warnings []string
 
@@ -64,6 +68,9 @@ const (
 	mostBuffer  = 32 << 20
 )
 
+// statementTimeout is that of the transaction of a statement, in milliseconds: brokers allow 15 minutes.
+const statementTimeout = 600_000
+
 func (a *Args) bindProducer(v *option.Values, limit int64) error {
 	p := &a.Producer
 	p.Partitioner = partitioners[v.String("partitioner")]
@@ -87,6 +94,23 @@ func (a *Args) bindProducer(v *option.Values, limit int64) error {
 		p.Acks = kafka.AcksNone
 	default:
 		return v.Invalid("acks", "is '%s', expected all, -1, 1 or 0", option.Show(acks))
+	}
+	if a.ExactlyOnce = v.Bool("exactlyOnce"); a.ExactlyOnce && (p.Acks != kafka.AcksAll || p.Unsafe) {
+		name := "acks"
+		if p.Unsafe {
+			name = "kafka.enable.idempotence"
+		}
+		return sqlerr.New(sqlerr.OptionConflict, "'%s' and '%s' exclude each other: a transaction needs the acknowledgement of all replicas, and idempotence", v.As("exactlyOnce"), v.As(name)).
+			WithHint("leave one of them out")
+	}
+	for _, name := range []string{"transactionalId", "kafka.transaction.timeout.ms"} {
+		if v.Has(name) && !a.ExactlyOnce {
+			return sqlerr.New(sqlerr.OptionConflict, "'%s' is given without 'exactlyOnce'", v.As(name)).WithHint("add exactlyOnce => true, or leave it out")
+		}
+	}
+	if a.ExactlyOnce {
+		p.TransactionalID = cmp.Or(v.String("transactionalId"), "millrace-"+rand.Text())
+		p.TransactionTimeout = time.Duration(cmp.Or(v.Int("kafka.transaction.timeout.ms"), statementTimeout)) * time.Millisecond
 	}
 	if p.Acks != kafka.AcksAll && v.Has("kafka.enable.idempotence") && !p.Unsafe {
 		return sqlerr.New(sqlerr.OptionConflict, "'%s' is true and '%s' is '%s': an idempotent write needs the acknowledgement of all replicas", v.As("kafka.enable.idempotence"), v.As("acks"), v.String("acks")).

@@ -91,6 +91,12 @@ func registryArguments() []option.Option {
 
 func producerArguments() []option.Option {
 	return []option.Option{
+		{Name: "exactlyOnce", Type: option.Bool, Default: "false",
+			Doc: "Whether the rows are written in transactions: those of a statement all or none, those of a flow each once, for consumers that read committed records.", Example: "true"},
+		{Name: "transactionalId", Aliases: []string{"kafka.transactional.id"}, Type: option.String, DefaultNote: "one of the statement's own; of a flow, one that never changes",
+			Doc: "The transactional id of an exactlyOnce statement; it fences an earlier writer with the same.", Example: "'import-1'"},
+		{Name: "kafka.transaction.timeout.ms", Type: option.Int, Min: 1000, DefaultNote: "600000; of a flow, 60000",
+			Doc: "After how long the broker aborts a transaction that nobody ends; a statement that takes longer fails.", Example: "900000"},
 		{Name: "acks", Aliases: []string{"kafka.acks"}, Type: option.Scalar, Default: "all",
 			Doc: "Whose acknowledgement a record needs: all in-sync replicas (all or -1), the leader (1) or nobody (0). Less than all also turns idempotence off.", Example: "'all'"},
 		{Name: "compression", Aliases: []string{"compressionType", "kafka.compression.type"}, Type: option.Enum, Words: []string{"none", "gzip", "snappy", "lz4", "zstd"}, Default: "lz4",

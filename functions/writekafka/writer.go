@@ -106,6 +106,17 @@ func (w *Writer) Write(ctx context.Context, b *column.Batch) error {
 // Flush waits until every row is acknowledged.
 func (w *Writer) Flush(ctx context.Context) error { return w.producer.Flush(ctx) }
 
+// Begin begins the transaction that rows are then written in; of an exactlyOnce writer only, as what follows.
+func (w *Writer) Begin() error { return w.producer.Begin() }
+
+// Commit waits for all rows and commits the transaction; it is kafka.Producer.Commit.
+func (w *Writer) Commit(ctx context.Context, m *kafka.Mark) (unknown bool, err error) {
+	return w.producer.Commit(ctx, m)
+}
+
+// Abort takes back what was written since Begin.
+func (w *Writer) Abort(ctx context.Context) error { return w.producer.Abort(ctx) }
+
 // Close ends the connections. What was not flushed may or may not be written.
 func (w *Writer) Close() { w.producer.Close() }
 

@@ -42,14 +42,14 @@ func (p *Producer) recordError(r *kgo.Record, row int64, err error) error {
 // transactionError is the error for what concerns the producer, not a record; nil for others.
 func (p *Producer) transactionError(err error) error {
 	switch {
-	case errors.Is(err, kerr.ProducerFenced), errors.Is(err, kerr.InvalidProducerEpoch):
+	case errors.Is(err, kerr.ProducerFenced), errors.Is(err, kerr.InvalidProducerEpoch), errors.Is(err, kerr.InvalidTxnState):
 		return sqlerr.New(sqlerr.KafkaWriteFailed, "another producer has taken over transactional id '%s'", p.opts.TransactionalID).WithCause(err).
-			WithHint("a transactional id belongs to one writer at a time")
+			WithHint("a transactional id belongs to one writer at a time; a transaction that takes longer than 'kafka.transaction.timeout.ms' (now %v) loses it, too", p.opts.TransactionTimeout)
 	case errors.Is(err, kerr.TransactionalIDAuthorizationFailed):
 		return sqlerr.New(sqlerr.KafkaNotAuthorized, "transactional id '%s' may not be used: the Kafka user lacks WRITE on it", p.opts.TransactionalID).WithCause(err).
 			WithHint("Grant WRITE and DESCRIBE on the transactional id to the Kafka principal.")
 	case errors.Is(err, kerr.InvalidTransactionTimeout):
-		return sqlerr.New(sqlerr.OptionInvalid, "'transactionTimeout' is %v, more than the broker allows", p.opts.TransactionTimeout).WithCause(err).
+		return sqlerr.New(sqlerr.OptionInvalid, "'kafka.transaction.timeout.ms' is %v, more than the broker allows", p.opts.TransactionTimeout).WithCause(err).
 			WithHint("the broker's 'transaction.max.timeout.ms' bounds it")
 	case errors.Is(err, kerr.ClusterAuthorizationFailed):
 		return sqlerr.New(sqlerr.KafkaNotAuthorized, "the Kafka user may not write idempotently").WithCause(err).

@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+	"github.com/twmb/franz-go/pkg/kversion"
 
 	"millrace/internal/sqlerr"
 )
@@ -105,6 +107,7 @@ func (o ProducerOptions) client() ([]kgo.Opt, error) {
 		kgo.RecordPartitioner(partitioners{o.inner()}),
 		kgo.MetadataMaxAge(time.Minute), // partitions that were added get their share
 		kgo.UnknownTopicRetries(4),
+		kgo.MaxVersions(producerVersions()),
 	}
 	switch o.Acks {
 	case AcksLeader:
@@ -119,6 +122,14 @@ func (o ProducerOptions) client() ([]kgo.Opt, error) {
 		opts = append(opts, kgo.TransactionalID(o.TransactionalID), kgo.TransactionTimeout(o.TransactionTimeout))
 	}
 	return opts, nil
+}
+
+// producerVersions are the versions of requests that producers speak: later ones of those that marks need name topics by ids, which they do not know.
+func producerVersions() *kversion.Versions {
+	v := kversion.Stable()
+	v.SetMaxKeyVersion(int16(kmsg.OffsetFetch), 9)
+	v.SetMaxKeyVersion(int16(kmsg.TxnOffsetCommit), 5)
+	return v
 }
 
 // stickyBytes is after how many bytes records without a key go on to another partition, as in Java's clients, where it is the size of a batch.

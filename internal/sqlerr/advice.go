@@ -54,6 +54,7 @@ var advice = map[*Kind]string{
 	KafkaBatchTooLarge:  "Raise `--memory-limit`, which bounds it, or read around the batch with a predicate on `offset`.",
 	KafkaFetchFailed:    "Look at the brokers; raise `kafka.default.api.timeout.ms` when failures of this length are to be sat out.",
 	KafkaOffsets:        "Name exactly the partitions that are read; -2 is the earliest offset, -1 the latest.",
+	RegistryRefused:     "Change the columns or the schema so that they are compatible with what is registered, or register under another `schemaRegistrySubject`.",
 	KafkaWriteFailed:    "Look at the brokers, and run the statement again: without `exactlyOnce` the rows that were written before the error are then written twice.",
 	SinkRow:             "Mend the row, or leave it out by a WHERE; docs/sinks.md says what the columns may hold.",
 	StreamEndless:       "Bound the read by `max_read_time_seconds` or `max_num_records`, put a `LIMIT` inside, or leave `STREAM` out; docs/tails.md has examples.",

@@ -1,0 +1,219 @@
+package kafka
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"millrace/internal/sqlerr"
+)
+
+// Mark is a number that a transaction leaves behind: the offset of partition 0 of a topic in a consumer group of its own. It is there exactly when the transaction
+// was committed, so whoever comes later learns from it what a writer that died has written.
+type Mark struct {
+	Group, Topic string
+	Number       int64
+}
+
+// Begin begins a transaction, in which records are then sent.
+func (p *Producer) Begin() error {
+	if err := p.client.kgo.BeginTransaction(); err != nil {
+		return p.endError(err)
+	}
+	return nil
+}
+
+// Commit waits until every record is acknowledged and commits the transaction, with a mark that is not nil. When it fails, the transaction may have been
+// committed all the same, if unknown says so; else it is still open. A transaction without records is none, and leaves no mark.
+func (p *Producer) Commit(ctx context.Context, m *Mark) (unknown bool, err error) {
+	if err := p.Flush(ctx); err != nil {
+		return false, err
+	}
+	if m != nil {
+		if err := p.leave(ctx, m); err != nil {
+			return false, err
+		}
+	}
+	if err := p.client.kgo.EndTransaction(ctx, kgo.TryCommit); err != nil {
+		return !errors.Is(err, kerr.OperationNotAttempted), p.endError(err)
+	}
+	return false, nil
+}
+
+// abortWait bounds an Abort: the statement is over, and nobody else waits for it.
+const abortWait = 5 * time.Second
+
+// Abort ends the transaction without a trace, whatever became of its records; the producer can begin another. It is not interrupted by the end of ctx.
+func (p *Producer) Abort(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), abortWait)
+	defer cancel()
+	p.slab, p.arena = nil, nil
+	if err := p.client.kgo.AbortBufferedRecords(ctx); err != nil {
+		return p.endError(err)
+	}
+	if err := p.client.kgo.EndTransaction(ctx, kgo.TryAbort); err != nil {
+		return p.endError(err)
+	}
+	p.mu.Lock()
+	p.err, p.row = nil, 0
+	p.mu.Unlock()
+	p.failed.Store(false)
+	return nil
+}
+
+// endError says why a transaction cannot be begun or ended.
+func (p *Producer) endError(err error) error {
+	if e := p.transactionError(err); e != nil {
+		return e
+	}
+	if errors.Is(err, kgo.ErrClientClosed) && p.failed.Load() {
+		return p.failure()
+	}
+	return sqlerr.New(sqlerr.KafkaWriteFailed, "the transaction with id '%s' was not ended: %w", p.opts.TransactionalID, err)
+}
+
+// leave puts a mark into the open transaction.
+func (p *Producer) leave(ctx context.Context, m *Mark) error {
+	id, epoch, err := p.client.kgo.ProducerID(ctx)
+	if err != nil {
+		return p.initError(ctx, err)
+	}
+	add := kmsg.NewPtrAddOffsetsToTxnRequest()
+	add.TransactionalID, add.ProducerID, add.ProducerEpoch, add.Group = p.opts.TransactionalID, id, epoch, m.Group
+	err = p.persist(ctx, m, func() (int16, error) {
+		resp, err := add.RequestWith(ctx, p.client.kgo)
+		if err != nil {
+			return 0, err
+		}
+		return resp.ErrorCode, nil
+	})
+	if err != nil {
+		return err
+	}
+	commit := kmsg.NewPtrTxnOffsetCommitRequest()
+	commit.TransactionalID, commit.ProducerID, commit.ProducerEpoch, commit.Group = p.opts.TransactionalID, id, epoch, m.Group
+	topic, partition := kmsg.NewTxnOffsetCommitRequestTopic(), kmsg.NewTxnOffsetCommitRequestTopicPartition()
+	topic.Topic = m.Topic
+	partition.Partition, partition.Offset = 0, m.Number
+	topic.Partitions = append(topic.Partitions, partition)
+	commit.Topics = append(commit.Topics, topic)
+	return p.persist(ctx, m, func() (int16, error) {
+		resp, err := commit.RequestWith(ctx, p.client.kgo)
+		if err != nil {
+			return 0, err
+		}
+		for _, t := range resp.Topics {
+			for _, answer := range t.Partitions {
+				return answer.ErrorCode, nil
+			}
+		}
+		return 0, errors.New("the broker's answer holds nothing")
+	})
+}
+
+// passing are answers of coordinators after which the same request may succeed.
+var passing = []error{kerr.CoordinatorLoadInProgress, kerr.CoordinatorNotAvailable, kerr.NotCoordinator, kerr.ConcurrentTransactions, kerr.UnstableOffsetCommit, kerr.RequestTimedOut}
+
+// persist asks a coordinator until it does what it shall, or says that it will not, for as long as a client waits for a connection.
+func (p *Producer) persist(ctx context.Context, m *Mark, ask func() (code int16, err error)) error {
+	ctx, cancel := context.WithTimeout(ctx, p.cluster.cfg.ConnectTimeout)
+	defer cancel()
+	wait := newBackoff()
+	for {
+		code, err := ask()
+		if err != nil {
+			return p.cluster.cfg.requestError(ctx, err)
+		}
+		answer := kerr.ErrorForCode(code)
+		if answer == nil {
+			return nil
+		}
+		again := false
+		for _, e := range passing {
+			again = again || errors.Is(answer, e)
+		}
+		if again && wait.sleep(ctx) == nil {
+			continue
+		}
+		if canceled(ctx) {
+			return context.Cause(ctx)
+		}
+		return p.markError(m, answer)
+	}
+}
+
+// markError says why a mark cannot be written or read.
+func (p *Producer) markError(m *Mark, err error) error {
+	if e := p.transactionError(err); e != nil {
+		return e
+	}
+	switch {
+	case errors.Is(err, kerr.GroupAuthorizationFailed):
+		return sqlerr.New(sqlerr.KafkaNotAuthorized, "consumer group '%s' may not be used: the Kafka user lacks READ on it", m.Group).WithCause(err).
+			WithHint("Grant READ on the group to the Kafka principal: exactly-once writes keep their positions in it.")
+	case errors.Is(err, kerr.TopicAuthorizationFailed):
+		return topicNotAuthorized(m.Topic, "READ")
+	case errors.Is(err, kerr.UnknownTopicOrPartition):
+		return topicNotFound(m.Topic)
+	}
+	return sqlerr.New(sqlerr.KafkaWriteFailed, "the position in consumer group '%s' is not known: %w", m.Group, err)
+}
+
+// Marked gives the number that the last committed transaction has left for a group and topic; found is false when there is none. A producer that was made with the same
+// transactional id before has been fenced, and its transaction ended, so the answer stays true.
+func (p *Producer) Marked(ctx context.Context, group, topic string) (number int64, found bool, err error) {
+	m := &Mark{Group: group, Topic: topic}
+	req := kmsg.NewPtrOffsetFetchRequest()
+	req.RequireStable = true
+	req.Group = group
+	t := kmsg.NewOffsetFetchRequestTopic()
+	t.Topic, t.Partitions = topic, []int32{0}
+	req.Topics = append(req.Topics, t)
+	g := kmsg.NewOffsetFetchRequestGroup()
+	g.Group = group
+	gt := kmsg.NewOffsetFetchRequestGroupTopic()
+	gt.Topic, gt.Partitions = topic, []int32{0}
+	g.Topics = append(g.Topics, gt)
+	req.Groups = append(req.Groups, g)
+	number = -1
+	err = p.persist(ctx, m, func() (int16, error) {
+		resp, err := req.RequestWith(ctx, p.client.kgo)
+		if err != nil {
+			return 0, err
+		}
+		if resp.ErrorCode != 0 {
+			return unlessMissing(resp.ErrorCode), nil
+		}
+		for _, g := range resp.Groups { // brokers from 3.0 on
+			if g.ErrorCode != 0 {
+				return unlessMissing(g.ErrorCode), nil
+			}
+			for _, t := range g.Topics {
+				for _, a := range t.Partitions {
+					number = a.Offset
+					return a.ErrorCode, nil
+				}
+			}
+		}
+		for _, t := range resp.Topics {
+			for _, a := range t.Partitions {
+				number = a.Offset
+				return a.ErrorCode, nil
+			}
+		}
+		return 0, nil
+	})
+	return number, number >= 0, err
+}
+
+// unlessMissing is the code of an answer, but for a group that does not exist: nothing was ever committed in it.
+func unlessMissing(code int16) int16 {
+	if code == kerr.GroupIDNotFound.Code {
+		return 0
+	}
+	return code
+}

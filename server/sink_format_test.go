@@ -9,9 +9,9 @@ import (
 	"github.com/twmb/franz-go/pkg/sr/srfake"
 )
 
-// everyType is a query with a column of each type, noValue the same with NULLs.
+// everyValue is a query with a column of each type, noValue the same with NULLs.
 const (
-	everyType = `SELECT 'k1' AS key, true AS flag, 7::int AS small, -9223372036854775807::bigint AS large, 1.25::double AS ratio, 12.50::decimal(6,2) AS price, 'it''s "ä", ok' AS name,
+	everyValue = `SELECT 'k1' AS key, true AS flag, 7::int AS small, -9223372036854775807::bigint AS large, 1.25::double AS ratio, 12.50::decimal(6,2) AS price, 'it''s "ä", ok' AS name,
 		x'00ff' AS raw, '2026-01-31'::date AS day, '2026-01-31 08:00:00.123456'::timestamp AS at, '{"a": [1, 2]}'::json AS doc`
 	noValue = `SELECT 'k2' AS key, NULL::boolean AS flag, NULL::int AS small, NULL::bigint AS large, NULL::double AS ratio, NULL::decimal(6,2) AS price, '' AS name,
 		NULL::binary AS raw, NULL::date AS day, NULL::timestamp AS at, NULL::json AS doc`
@@ -21,11 +21,11 @@ func TestValuesAreWhatTheirFormatSays(t *testing.T) {
 	for name, test := range map[string]struct {
 		write, query, read, want string
 	}{
-		"json": {"format => 'json'", everyType, "SELECT value::string",
+		"json": {"format => 'json'", everyValue, "SELECT value::string",
 			`{"flag":true,"small":7,"large":-9223372036854775807,"ratio":1.25,"price":12.50,"name":"it's \"ä\", ok","raw":"AP8=","day":"2026-01-31","at":"2026-01-31T08:00:00.123456Z","doc":{"a": [1, 2]}}`},
 		"NULLs in json":      {"format => 'json'", noValue, "SELECT value::string", `{"flag":null,"small":null,"large":null,"ratio":null,"price":null,"name":"","raw":null,"day":null,"at":null,"doc":null}`},
 		"json without NULLs": {"format => 'json', ignoreNullFields => true", "SELECT 1 AS a, NULL AS b, 'x' AS c", "SELECT value::string", `{"a":1,"c":"x"}`},
-		"csv": {"format => 'csv'", everyType, "SELECT value::string",
+		"csv": {"format => 'csv'", everyValue, "SELECT value::string",
 			`true,7,-9223372036854775807,1.25,12.50,"it's \"ä\", ok",` + "\x00\ufffd" + `,2026-01-31,2026-01-31 08:00:00.123456,"{\"a\": [1, 2]}"`},
 		"NULLs in csv":           {"format => 'csv'", noValue, "SELECT value::string", `,,,,,"",,,,`},
 		"csv of another dialect": {"format => 'csv', sep => ';', escape => '\"', nullValue => 'NULL'", `SELECT 'a;b' AS a, 'c"d' AS b, NULL AS c, 'NULL' AS d`, "SELECT value::string", `"a;b";"c""d";NULL;"NULL"`},
@@ -71,7 +71,7 @@ func TestRecordsWithASchemaInTheRegistryComeBack(t *testing.T) {
 			_, read, write := sinkTopics(t, 0)
 			db := start(t).root(t)
 			where := "format => '" + format + "', schemaRegistryUrl => '" + registry.URL + "'"
-			do(t, db, "INSERT INTO "+write("copy", where)+" SELECT key, flag, small, large, ratio, name, raw, at FROM ("+everyType+") AS t")
+			do(t, db, "INSERT INTO "+write("copy", where)+" SELECT key, flag, small, large, ratio, name, raw, at FROM ("+everyValue+") AS t")
 			do(t, db, "INSERT INTO "+write("copy", where)+" SELECT key, flag, small, large, ratio, name, raw, at FROM ("+noValue+") AS t")
 			want := "k1|1|7|-9223372036854775807|1.25|it's \"ä\", ok|00FF|2026-01-31 08:00:00.123456\nk2|NULL|NULL|NULL|NULL||NULL|NULL"
 			columns := "_key::string AS k, flag, small, large, ratio, name, hex(raw), at"
@@ -81,7 +81,7 @@ func TestRecordsWithASchemaInTheRegistryComeBack(t *testing.T) {
 				t.Errorf("subjects %v, %v", subjects, err)
 			}
 			// The same columns are the same schema.
-			do(t, db, "INSERT INTO "+write("copy", where)+" SELECT key, flag, small, large, ratio, name, raw, at FROM ("+everyType+") AS t")
+			do(t, db, "INSERT INTO "+write("copy", where)+" SELECT key, flag, small, large, ratio, name, raw, at FROM ("+everyValue+") AS t")
 			if versions, err := client.SubjectVersions(t.Context(), "copy-value"); err != nil || len(versions) != 1 {
 				t.Errorf("versions %v, %v", versions, err)
 			}

@@ -39,6 +39,8 @@ type engine struct {
 	streaming *streaming.Manager
 	// exports is where EXPORT and BACKUP write, set once the server is made.
 	exports export.Dir
+	// onDisk says that the tables are kept in a data folder.
+	onDisk bool
 	// version is that of the program.
 	version string
 	// follower is set when other servers share the catalog.

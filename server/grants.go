@@ -20,14 +20,16 @@ const (
 	kafkaRead      = "kafka_read"
 	kafkaWrite     = "kafka_write"
 	streamingAdmin = "streaming_admin"
+	backupAdmin    = "backup_admin" // MySQL's, which the engine does not grant
 )
 
-// standIns are privileges of MySQL that the parser reads in the place of ours. Nobody grants them: they belong to plugins that do not exist here.
-var standIns = map[string]string{kafkaRead: "FIREWALL_EXEMPT", kafkaWrite: "FIREWALL_USER", streamingAdmin: "FIREWALL_ADMIN"}
+// standIns are privileges of MySQL that the parser reads in the place of ours. Nobody grants them: they belong to plugins that do not exist here. BACKUP_ADMIN it reads
+// by its name.
+var standIns = map[string]string{kafkaRead: "FIREWALL_EXEMPT", kafkaWrite: "FIREWALL_USER", streamingAdmin: "FIREWALL_ADMIN", backupAdmin: "BACKUP_ADMIN"}
 
 var (
 	grantHead = regexp.MustCompile(`(?is)^\s*(?:grant|revoke)\b(.*?)\bon\b`)
-	ourNames  = regexp.MustCompile(`(?i)\b(?:kafka_read|kafka_write|streaming_admin)\b`)
+	ourNames  = regexp.MustCompile(`(?i)\b(?:kafka_read|kafka_write|streaming_admin|backup_admin)\b`)
 )
 
 // grant is GRANT or REVOKE of privileges of ours.

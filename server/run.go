@@ -132,6 +132,8 @@ func (x *session) answer(c *sql.Context, st *statement, values map[string]sqlpar
 		return x.streamingStatement(c, st, r)
 	case dialect.Export:
 		return x.export(c, own, r)
+	case dialect.Backup:
+		return x.backup(c, own, r)
 	default:
 		return sqlerr.New(sqlerr.NotSupported, "this statement is not supported yet")
 	}

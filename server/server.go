@@ -92,7 +92,7 @@ func Open(ctx context.Context, cfg Config) (_ *Server, err error) {
 	s.engine.connections = &connections{
 		catalog: s.catalog, key: cfg.key, users: s.engine.users, filesDir: cfg.FilesDir, secrets: &secrets{users: s.engine.users, dir: cfg.SecretsDir},
 	}
-	s.engine.exports, s.engine.version = export.Dir{Path: cfg.ExportDir}, cfg.Version
+	s.engine.exports, s.engine.version, s.engine.onDisk = export.Dir{Path: cfg.ExportDir}, cfg.Version, cfg.DataDir != ""
 	if err := s.firstStart(); err != nil {
 		return nil, err
 	}

@@ -56,6 +56,15 @@ func (f *file) Where() string { return f.path }
 // Close implements Document.
 func (f *file) Close() error { return nil }
 
+// Save writes a catalog with a content into a directory that has none, for a copy that another process will open.
+func Save(dir string, s State) error {
+	content, err := encode(s)
+	if err != nil {
+		return err
+	}
+	return replaceFile(filepath.Join(dir, "catalog.json"), content)
+}
+
 func replaceFile(path string, content []byte) error {
 	temp := path + ".new"
 	f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)

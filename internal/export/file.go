@@ -132,7 +132,9 @@ func (f *File) Commit() (err error) {
 	case err != nil:
 		return errors.Join(f.failed("naming", err), f.Abort())
 	}
-	err = f.syncFolder()
+	if err = syncFolder(f.root, filepath.Dir(f.name)); err != nil {
+		err = f.failed("naming", err)
+	}
 	return errors.Join(err, f.root.Close())
 }
 
@@ -149,22 +151,6 @@ func (f *File) place() error {
 		return fs.ErrExist
 	}
 	return f.root.Rename(f.partial, f.name)
-}
-
-// syncFolder makes the name durable.
-func (f *File) syncFolder() error {
-	folder, err := f.root.Open(filepath.Dir(f.name))
-	if err != nil {
-		return f.failed("naming", err)
-	}
-	err = folder.Sync()
-	if errors.Is(err, errors.ErrUnsupported) || errors.Is(err, fs.ErrPermission) { // not every system syncs folders
-		err = nil
-	}
-	if err = errors.Join(err, folder.Close()); err != nil {
-		return f.failed("naming", err)
-	}
-	return nil
 }
 
 // Abort removes what was written. It is for a file that was not committed.

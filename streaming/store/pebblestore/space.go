@@ -2,6 +2,8 @@ package pebblestore
 
 import (
 	"os"
+	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -117,13 +119,21 @@ func (s *space) retry(write func() error) error {
 	}
 }
 
-// patientFS is a file system whose writes wait for space.
+// patientFS is a file system whose writes in the folder of the store wait for space. Those elsewhere, of a backup, do not: the disk may be another one.
 type patientFS struct {
 	vfs.FS
 	space *space
 }
 
-func (f *patientFS) file(open func() (vfs.File, error)) (vfs.File, error) {
+// elsewhere reports whether a path is not one of the store's.
+func (f *patientFS) elsewhere(name string) bool {
+	return name != f.space.dir && !strings.HasPrefix(name, f.space.dir+string(filepath.Separator))
+}
+
+func (f *patientFS) file(name string, open func() (vfs.File, error)) (vfs.File, error) {
+	if f.elsewhere(name) {
+		return open()
+	}
 	var file vfs.File
 	err := f.space.retry(func() (err error) {
 		file, err = open()
@@ -136,22 +146,28 @@ func (f *patientFS) file(open func() (vfs.File, error)) (vfs.File, error) {
 }
 
 func (f *patientFS) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
-	return f.file(func() (vfs.File, error) { return f.FS.Create(name, c) })
+	return f.file(name, func() (vfs.File, error) { return f.FS.Create(name, c) })
 }
 
 func (f *patientFS) OpenReadWrite(name string, c vfs.DiskWriteCategory, opts ...vfs.OpenOption) (vfs.File, error) {
-	return f.file(func() (vfs.File, error) { return f.FS.OpenReadWrite(name, c, opts...) })
+	return f.file(name, func() (vfs.File, error) { return f.FS.OpenReadWrite(name, c, opts...) })
 }
 
 func (f *patientFS) ReuseForWrite(oldname, newname string, c vfs.DiskWriteCategory) (vfs.File, error) {
-	return f.file(func() (vfs.File, error) { return f.FS.ReuseForWrite(oldname, newname, c) })
+	return f.file(newname, func() (vfs.File, error) { return f.FS.ReuseForWrite(oldname, newname, c) })
 }
 
 func (f *patientFS) MkdirAll(dir string, perm os.FileMode) error {
+	if f.elsewhere(dir) {
+		return f.FS.MkdirAll(dir, perm)
+	}
 	return f.space.retry(func() error { return f.FS.MkdirAll(dir, perm) })
 }
 
 func (f *patientFS) Rename(oldname, newname string) error {
+	if f.elsewhere(newname) {
+		return f.FS.Rename(oldname, newname)
+	}
 	return f.space.retry(func() error { return f.FS.Rename(oldname, newname) })
 }
 

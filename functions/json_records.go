@@ -53,7 +53,7 @@ func jsonReader(f *Function, text string) (*reader, error) {
 	return newReader(json.NewSchema(json.Declared(columns)), false)
 }
 
-func at(args []sql.Expression, i int) sql.Expression {
+func argument(args []sql.Expression, i int) sql.Expression {
 	if i < len(args) {
 		return args[i]
 	}
@@ -69,7 +69,7 @@ func openFromJSON(ctx *sql.Context, f *Function, args []sql.Expression) (*reader
 	if err != nil {
 		return nil, 0, err
 	}
-	mode, _, err := decodeOptions(ctx, f, at(args, 2), permissive)
+	mode, _, err := decodeOptions(ctx, f, argument(args, 2), permissive)
 	return r, mode, err
 }
 
@@ -78,14 +78,11 @@ func openFromAvro(ctx *sql.Context, f *Function, args []sql.Expression) (*reader
 	if err != nil {
 		return nil, 0, err
 	}
-	mode, _, err := decodeOptions(ctx, f, at(args, 2), failFast)
+	mode, _, err := decodeOptions(ctx, f, argument(args, 2), failFast)
 	if err != nil {
 		return nil, 0, err
 	}
-	fields := s.Fields()
-	var kind struct{ Type any }
-	record := stdjson.Unmarshal([]byte(s.String()), &kind) == nil && kind.Type == "record"
-	r, err := newReader(s, len(fields) == 1 && !record)
+	r, err := newReader(s, !s.IsRecord())
 	return r, mode, err
 }
 
@@ -165,7 +162,7 @@ func openToAvro(ctx *sql.Context, f *Function, args []sql.Expression) (func([]by
 
 // buildToJSON writes any value as JSON text.
 func buildToJSON(ctx *sql.Context, f *Function, args []sql.Expression) (sql.Expression, error) {
-	if _, _, err := decodeOptions(ctx, f, at(args, 1), permissive, "ignoreNullFields"); err != nil {
+	if _, _, err := decodeOptions(ctx, f, argument(args, 1), permissive, "ignoreNullFields"); err != nil {
 		return nil, err
 	}
 	return &toJSON{call{function: f, args: args[:1], result: types.LongText}}, nil

@@ -28,10 +28,15 @@ type reader struct {
 
 // decoding is the scratch of one call.
 type decoding struct {
+	// ctx is the statement's while a record is decoded: a decoder may have to wait for a schema.
+	ctx     current
 	decoder decode.Decoder
 	slots   []decode.Slot
 	scratch []byte
 }
+
+// current is a context that changes between records.
+type current struct{ context.Context }
 
 func newReader(s decode.Schema, bare bool) (*reader, error) {
 	r := &reader{fields: s.Fields(), bare: bare}
@@ -45,19 +50,26 @@ func newReader(s decode.Schema, bare bool) (*reader, error) {
 	}
 	r.plan = plan
 	r.pool.New = func() any {
-		return &decoding{decoder: plan.NewDecoder(context.Background()), slots: make([]decode.Slot, len(r.fields))}
+		d := &decoding{slots: make([]decode.Slot, len(r.fields))}
+		d.ctx.Context = context.Background()
+		d.decoder = plan.NewDecoder(&d.ctx)
+		return d
 	}
 	return r, nil
 }
 
 // append decodes a record and appends it to text. bad is what is wrong with it or with its first bad field, which is then null; whole is false when the record as
-// a whole is bad, and the text then has nulls only.
-func (r *reader) append(text, record []byte) (_ []byte, whole bool, bad error) {
+// a whole is bad, and the text then has nulls only. What says nothing about the data is the error.
+func (r *reader) append(ctx context.Context, text, record []byte) (_ []byte, whole bool, bad, failed error) {
 	d := r.pool.Get().(*decoding)
 	defer r.pool.Put(d)
+	d.ctx.Context = ctx
+	defer func() { d.ctx.Context = context.Background() }()
 	whole = true
 	if err := d.decoder.Locate(record, d.slots); err != nil {
-		whole, bad = false, kept(err)
+		if whole, bad = false, kept(err); bad == nil {
+			return text, false, nil, err
+		}
 		clear(d.slots)
 	}
 	if !r.bare {
@@ -75,7 +87,10 @@ func (r *reader) append(text, record []byte) (_ []byte, whole bool, bad error) {
 			var err error
 			if s, d.scratch, err = d.decoder.Settle(record, i, s, d.scratch[:0]); err != nil {
 				var data *decode.Error
-				if !errors.As(err, &data) || !data.Partial {
+				if !errors.As(err, &data) {
+					return text, false, nil, err
+				}
+				if !data.Partial {
 					s = decode.Slot{}
 				}
 				if bad == nil {
@@ -88,14 +103,14 @@ func (r *reader) append(text, record []byte) (_ []byte, whole bool, bad error) {
 	if !r.bare {
 		text = append(text, '}')
 	}
-	return text, whole, bad
+	return text, whole, bad, nil
 }
 
-// kept is a decoder's error for use beyond the decoder's next call.
+// kept is a decoder's error about the data, for use beyond the decoder's next call; nil for any other.
 func kept(err error) error {
 	var data *decode.Error
 	if !errors.As(err, &data) {
-		return err
+		return nil
 	}
 	c := *data
 	return &c
@@ -122,16 +137,22 @@ func decodeOptions(ctx *sql.Context, f *Function, arg sql.Expression, otherwise 
 	if options, err = optionsOf(f, value, append(known, "mode")); err != nil {
 		return mode, nil, err
 	}
-	switch m := strings.ToUpper(options["mode"]); m {
+	mode, err = modeOf(f, options["mode"], otherwise)
+	return mode, options, err
+}
+
+// modeOf reads the option mode, which may be empty.
+func modeOf(f *Function, text string, otherwise parserMode) (parserMode, error) {
+	switch m := strings.ToUpper(text); m {
 	case "":
+		return otherwise, nil
 	case "PERMISSIVE":
-		mode = permissive
+		return permissive, nil
 	case "FAILFAST":
-		mode = failFast
+		return failFast, nil
 	default:
-		return mode, nil, sqlerr.New(sqlerr.OptionInvalid, "mode of '%s' is '%s', allowed are PERMISSIVE and FAILFAST", f.Name, m)
+		return otherwise, sqlerr.New(sqlerr.OptionInvalid, "mode of '%s' is '%s', allowed are PERMISSIVE and FAILFAST", f.Name, m)
 	}
-	return mode, options, nil
 }
 
 // constantText evaluates an argument that must be the same for all rows.
@@ -172,7 +193,7 @@ func buildReader(param expr.Kind, result sql.Type, otherwise parserMode, open fu
 		if err != nil {
 			return nil, err
 		}
-		return &call{f, []sql.Expression{record}, result, func(_ *sql.Context, values []any) (any, error) {
+		return &call{f, []sql.Expression{record}, result, func(ctx *sql.Context, values []any) (any, error) {
 			var bytes []byte
 			switch v := values[0].(type) {
 			case []byte:
@@ -182,8 +203,10 @@ func buildReader(param expr.Kind, result sql.Type, otherwise parserMode, open fu
 			default:
 				return nil, fmt.Errorf("%s: a record is a %T", f.Name, v)
 			}
-			text, whole, bad := r.append(nil, bytes)
+			text, whole, bad, err := r.append(ctx, nil, bytes)
 			switch {
+			case err != nil:
+				return nil, err
 			case bad != nil && mode == failFast:
 				return nil, sqlerr.New(sqlerr.BadRecord, "'%s': the record cannot be decoded: %v", f.Name, bad).WithHint("the option mode => 'PERMISSIVE' gives NULL for what is bad: %s(…, map('mode', 'PERMISSIVE'))", f.Name)
 			case !whole && otherwise == failFast:

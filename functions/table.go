@@ -1,9 +1,8 @@
 package functions
 
 import (
-	"github.com/dolthub/go-mysql-server/sql/types"
-
 	"github.com/dolthub/go-mysql-server/sql"
+	"github.com/dolthub/go-mysql-server/sql/types"
 
 	"millrace/planner/agg"
 	"millrace/planner/expr"
@@ -18,6 +17,10 @@ const (
 	groupKafka     = "Kafka"
 	groupAggregate = "Aggregates"
 )
+
+// byRegistry tells of functions that decode by a schema registry, see RegistryFunctions.
+const byRegistry = "With `map('schema.registry.address', url, 'schema.registry.subject', name)` as the schema it reads records that begin with the id of a schema in a registry, into the columns of " +
+	"the subject; the map takes the arguments of read_kafka for a registry too, and the user needs KAFKA_READ."
 
 // table is all functions there are. Sentences end with a full stop, examples run in the tests.
 var table = []Function{
@@ -74,9 +77,9 @@ var table = []Function{
 	},
 	{
 		Name: "from_json", Group: groupJSON,
-		Args: "(json STRING, schema STRING [, options MAP])", Returns: "JSON",
+		Args: "(json STRING, schema STRING or MAP [, options MAP])", Returns: "JSON",
 		Doc: "Reads JSON by a schema, columns such as 'id BIGINT, name STRING' or one type such as 'ARRAY<INT>': an object with just these fields, each of its type, null where it has another, and so on inside STRUCT, ARRAY and MAP. " +
-			"Text that is not JSON gives nulls, or an error with `map('mode', 'FAILFAST')`. Names match exactly. With `from_json(…) AS v` the fields are `v.name` with their types, and `v.*` all of them, in the same SELECT and in one that has it as a derived table. Through a view or a table they are `v:name::TYPE`.",
+			"Text that is not JSON gives nulls, or an error with `map('mode', 'FAILFAST')`. Names match exactly. With `from_json(…) AS v` the fields are `v.name` with their types, and `v.*` all of them, in the same SELECT and in one that has it as a derived table. Through a view or a table they are `v:name::TYPE`. " + byRegistry,
 		Example: `from_json('{"id":"7","x":1,"at":"2026-01-02"}', 'id BIGINT, at DATE, name STRING')`, Result: `{"id":7,"at":"2026-01-02","name":null}`,
 		least: 2, most: 3, build: buildReader(expr.String, types.JSON, permissive, openFromJSON),
 	},
@@ -107,8 +110,8 @@ var table = []Function{
 	},
 	{
 		Name: "from_avro", Group: groupFormats,
-		Args: "(bytes BINARY, schema STRING [, options MAP])", Returns: "JSON",
-		Doc: "Decodes Avro by a schema, a constant; bytes that begin with the id of a schema registry are for read_kafka with `format => 'avro'`. Bytes that cannot be decoded are an error, or NULL with " +
+		Args: "(bytes BINARY, schema STRING or MAP [, options MAP])", Returns: "JSON",
+		Doc: "Decodes Avro by a schema, a constant. " + byRegistry + " Bytes that cannot be decoded are an error, or NULL with " +
 			"`map('mode', 'PERMISSIVE')`.",
 		Example: `from_avro(x'0206416e6e', '{"type":"record","name":"R","fields":[{"name":"id","type":"long"},{"name":"name","type":"string"}]}')`, Result: `{"id":1,"name":"Ann"}`,
 		least: 2, most: 3, build: buildReader(expr.Binary, types.JSON, failFast, openFromAvro),
@@ -121,9 +124,9 @@ var table = []Function{
 	},
 	{
 		Name: "from_protobuf", Group: groupFormats,
-		Args: "(bytes BINARY, message STRING, schema STRING or BINARY [, options STRING])", Returns: "JSON",
+		Args: "(bytes BINARY, message STRING, schema STRING, BINARY or MAP [, options STRING])", Returns: "JSON",
 		Doc: "Reads a Protobuf message. schema is the text of a .proto file, or as BINARY what protoc --include_imports --descriptor_set_out writes; message is a name in it. " +
-			"Bytes that are no such message are an error, or NULL with the options map('mode', 'PERMISSIVE'). Records of a schema registry are read by read_kafka with format => 'proto'.",
+			"Bytes that are no such message are an error, or NULL with the options map('mode', 'PERMISSIVE'). " + byRegistry + " With message '' it is the first one of the subject's schema.",
 		Example: `from_protobuf(x'080112026869', 'M', 'syntax = "proto3"; message M { int32 id = 1; string name = 2; }')`, Result: `{"id":1,"name":"hi"}`,
 		least: 3, most: 4, build: buildProtobuf(expr.Binary, expr.JSON, fromProtobuf),
 	},

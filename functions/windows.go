@@ -15,7 +15,7 @@ func buildWindow(result expr.Type, show func(start time.Time, width time.Duratio
 	return func(ctx *sql.Context, f *Function, args []sql.Expression) (sql.Expression, error) {
 		lengths := [3]time.Duration{}
 		for i, what := range []string{"width", "slide", "start"} {
-			arg := at(args, i+1)
+			arg := argument(args, i+1)
 			if arg == nil {
 				continue
 			}

@@ -24,5 +24,5 @@ func functionsOf(e *engine, cfg Config, hosts hostRules, pool *kafka.Pool, regis
 		return e.connections.secrets.reveal(ctx, scope, key)
 	}
 	env.MaxBatchBytes = min(256<<20, cfg.memory/4)
-	return functionSet{tables: append(kafkameta.New(env), readkafka.New(env), writekafka.New(env)), functions: append(functions.Functions(), functions.SecretFunction(reveal), functions.CoalesceFunction())}
+	return functionSet{tables: append(kafkameta.New(env), readkafka.New(env), writekafka.New(env)), functions: append(append(functions.Functions(), functions.RegistryFunctions(env.OpenSchema)...), functions.SecretFunction(reveal), functions.CoalesceFunction())}
 }

@@ -18,7 +18,7 @@ var registryProperties = []string{"confluent.schema.registry.", "schema.registry
 // RegistryArguments say how to reach a schema registry. Other table functions that do have them too.
 func RegistryArguments() []option.Option {
 	return []option.Option{
-		{Name: "schemaRegistryUrl", Aliases: []string{"schemaRegistryAddress", "confluentSchemaRegistryUrl", "schema.registry.url"}, Type: option.List,
+		{Name: "schemaRegistryUrl", Aliases: []string{"schemaRegistryAddress", "confluentSchemaRegistryUrl", "schema.registry.url", "schema.registry.address"}, Type: option.List,
 			Doc: "The schema registry with Confluent's interface: one URL, or several of the same registry with commas between them.", Example: "'http://localhost:8081'"},
 		{Name: "schemaRegistryAuthUser", Type: option.String, Doc: "The user for basic authentication at the registry.", Example: "'reader'"},
 		{Name: "schemaRegistryAuthPassword", Type: option.String, Secret: true, Doc: "The password of that user.", Example: "'…'"},
@@ -31,9 +31,9 @@ func RegistryArguments() []option.Option {
 // subjectArguments say which schemas are meant.
 func subjectArguments() []option.Option {
 	return []option.Option{
-		{Name: "schemaRegistrySubject", Aliases: []string{"confluentSchemaRegistrySubject"}, Type: option.String, DefaultNote: "the topic's name with -value",
+		{Name: "schemaRegistrySubject", Aliases: []string{"confluentSchemaRegistrySubject", "schema.registry.subject"}, Type: option.String, DefaultNote: "the topic's name with -value",
 			Doc: "The subject whose schema gives the columns of values.", Example: "'orders-value'"},
-		{Name: "schemaRegistryVersion", Type: option.Scalar, Default: "latest", Doc: "The version of that subject: a number, or latest.", Example: "3"},
+		{Name: "schemaRegistryVersion", Aliases: []string{"schema.registry.version"}, Type: option.Scalar, Default: "latest", Doc: "The version of that subject: a number, or latest.", Example: "3"},
 		{Name: "keySubject", Type: option.String, DefaultNote: "the topic's name with -key", Doc: "The subject whose schema gives the columns of keys.", Example: "'orders-key'"},
 	}
 }

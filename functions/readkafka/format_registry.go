@@ -71,41 +71,56 @@ func (n *Node) registered(s *registry.Schema, format string, of part, subject st
 	if format == "debezium" {
 		return n.registeredEnvelopes(s, subject, a)
 	}
-	if want := registryTypes[format]; s.Type != want {
-		return nil, sqlerr.New(sqlerr.OptionConflict, "subject '%s' holds a schema of type %s, but the format is '%s'", subject, s.Type, format).WithHint("%s", formatOf(s.Type, of))
+	message := ""
+	if of == partValue {
+		message = n.format.Message
 	}
-	w := writers{registries: n.env.Registries, args: a}
-	unusable := func(err error) error {
-		return sqlerr.New(sqlerr.OptionInvalid, "version %d of subject '%s' cannot be used: %s", s.Version, subject, mainLine(err)).WithCause(err)
+	found, _, err := (&writers{registries: n.env.Registries, args: a}).of(s, subject, format, message, of)
+	return found, err
+}
+
+// of makes plans for records whose columns are those of s, a version of subject. bare says that the one column is the whole record.
+func (w *writers) of(s *registry.Schema, subject, format, message string, of part) (_ framed.Writers, bare bool, err error) {
+	if want := registryTypes[format]; s.Type != want {
+		return nil, false, sqlerr.New(sqlerr.OptionConflict, "subject '%s' holds a schema of type %s, but the format is '%s'", subject, s.Type, format).WithHint("%s", formatOf(s.Type, of))
 	}
 	switch format {
 	case "avro":
 		reader, err := avro.Parse(s.Text, s.ReferenceTexts()...)
 		if err != nil {
-			return nil, unusable(err)
+			return nil, false, unusable(s, subject, err)
 		}
-		return &avroWriters{w, reader, uint32(s.ID)}, nil
+		return &avroWriters{*w, reader, uint32(s.ID)}, !reader.IsRecord(), nil
 	case "proto":
-		files, err := proto.ParseText(s.Text, s.ReferenceMap())
+		reader, err := w.message(s, subject, message)
 		if err != nil {
-			return nil, unusable(err)
+			return nil, false, err
 		}
-		name := ""
-		if of == partValue {
-			name = n.format.Message
-		}
-		reader, err := protoMessage(files, name)
-		if err != nil {
-			return nil, err
-		}
-		return &protoWriters{w, reader}, nil
+		return &protoWriters{*w, reader}, false, nil
 	default:
 		fields, err := jsonschema.Parse(s.Text, s.ReferenceMap())
 		if err != nil {
-			return nil, unusable(err)
+			return nil, false, unusable(s, subject, err)
 		}
-		return jsonWriters{json.NewSchema(fields)}, nil
+		return jsonWriters{json.NewSchema(fields)}, len(fields) == 1 && fields[0].Path != nil, nil
 	}
+}
+
+// message is the one of a Protobuf schema that is named, the first without a name.
+func (w *writers) message(s *registry.Schema, subject, name string) (*proto.Message, error) {
+	if s.Type != registry.Protobuf {
+		return nil, sqlerr.New(sqlerr.OptionConflict, "subject '%s' holds a schema of type %s, not %s", subject, s.Type, registry.Protobuf)
+	}
+	files, err := proto.ParseText(s.Text, s.ReferenceMap())
+	if err != nil {
+		return nil, unusable(s, subject, err)
+	}
+	return protoMessage(files, name)
+}
+
+// unusable is the error of a version of a subject that is not what it should be.
+func unusable(s *registry.Schema, subject string, err error) error {
+	return sqlerr.New(sqlerr.OptionInvalid, "version %d of subject '%s' cannot be used: %s", s.Version, subject, mainLine(err)).WithCause(err)
 }
 
 // formatOf is the hint for a schema of another format's language.
@@ -214,9 +229,6 @@ func (w *avroWriters) Compile(ctx context.Context, id framed.ID, _ []byte, wante
 
 // registeredEnvelopes is for Debezium's envelopes in Avro, or in JSON with a JSON Schema.
 func (n *Node) registeredEnvelopes(s *registry.Schema, subject string, a registryArgs) (framed.Writers, error) {
-	unusable := func(err error) error {
-		return sqlerr.New(sqlerr.OptionInvalid, "version %d of subject '%s' cannot be used: %s", s.Version, subject, mainLine(err)).WithCause(err)
-	}
 	noEnvelope := func(format string) error {
 		return sqlerr.New(sqlerr.OptionInvalid, "version %d of subject '%s' is not the schema of a Debezium envelope: it has no row in 'after' or 'before'", s.Version, subject).
 			WithHint("format => '%s' reads records without an envelope", format)
@@ -229,7 +241,7 @@ func (n *Node) registeredEnvelopes(s *registry.Schema, subject string, a registr
 		}
 		row, err := avro.Parse(text, s.ReferenceTexts()...)
 		if err != nil {
-			return nil, unusable(err)
+			return nil, unusable(s, subject, err)
 		}
 		var fields []json.Field
 		for _, f := range row.Fields() {
@@ -239,7 +251,7 @@ func (n *Node) registeredEnvelopes(s *registry.Schema, subject string, a registr
 	case registry.JSONSchema:
 		fields, ok, err := jsonschema.ParseMember(s.Text, s.ReferenceMap(), "after", "before")
 		if err != nil {
-			return nil, unusable(err)
+			return nil, unusable(s, subject, err)
 		}
 		if !ok {
 			return nil, noEnvelope("json")

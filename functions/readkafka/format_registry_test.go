@@ -199,14 +199,14 @@ func TestSchemaIDsInHeaders(t *testing.T) {
 		return records
 	}
 	records := topic([]any{"\x02\x02\x02a", "\x06CZK\x04\x02\x08Oslo", written(2, "\x04\x00"), "\x02\x00", nil, "\x02\x00", "\x06\x00"},
-		guid(2, ""), "\x00\x00\x00\x00\x03", "", guid(10, ""), guid(2, ""), "\x02", guid(2, ""))
+		guid(2, ""), "\x00\x00\x00\x00\x03", "", guid(99, ""), guid(2, ""), "\x02", guid(2, ""))
 	records[0].Key = []byte("\x04k1")
 	records[0].Headers = append(records[0].Headers, kgo.RecordHeader{Key: "__key_schema_id", Value: []byte(guid(7, ""))})
 	s := newSession(t, newTopic(t, records...))
 	args := ", 'format', 'avro', 'schemaRegistryUrl', '" + url + "'"
 	expectRows(t, s.both("SELECT _offset, currency, id, place, _error FROM %s", args),
 		"0|EUR|1|NULL|NULL", `1|CZK|2|{"city":"Oslo"}|NULL`, "2|EUR|2|NULL|NULL",
-		"3|NULL|NULL|NULL|value: unknown schema id: the schema registry has no schema with GUID 00000000-0000-0000-0000-00000000000a",
+		"3|NULL|NULL|NULL|value: unknown schema id: the schema registry has no schema with GUID 00000000-0000-0000-0000-000000000063",
 		"4|NULL|NULL|NULL|NULL", "5|NULL|NULL|NULL|value: no schema id: the header for it begins with 0x02, known are 0 and 1", "6|EUR|3|NULL|NULL")
 	expectRows(t, s.both("SELECT SUM(id), COUNT(*) FROM %s WHERE currency = 'EUR'", args+", 'mode', 'DROPMALFORMED'"), "6|3")
 	expectRows(t, s.both("SELECT `key`, id FROM %s WHERE `key` IS NOT NULL", args+", 'keyFormat', 'avro'"), "k1|1")

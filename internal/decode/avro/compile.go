@@ -85,7 +85,7 @@ type compiler struct {
 func compile(reader, writer *Schema, wanted []int) (decode.Plan, error) {
 	c := compiler{writer: writer, plan: &plan{least: writer.root.least, fingerprint: writer.fingerprint, template: make([]decode.Slot, len(wanted))},
 		routines: map[*node]*routine{}}
-	readsRecord, writesRecord := reader.isRecord(), writer.isRecord()
+	readsRecord, writesRecord := reader.IsRecord(), writer.IsRecord()
 	if readsRecord && !writesRecord {
 		return nil, &decode.Error{Reason: decode.WrongType, Offset: -1, Detail: "the writer's schema is not a record"}
 	}
@@ -124,7 +124,8 @@ func compile(reader, writer *Schema, wanted []int) (decode.Plan, error) {
 	return c.plan, nil
 }
 
-func (s *Schema) isRecord() bool {
+// IsRecord reports whether the columns are the fields of a record, null or not; the one column of any other schema is the value itself.
+func (s *Schema) IsRecord() bool {
 	r := s.root.only()
 	return r != nil && r.wire == record && r.as == plain
 }

@@ -57,7 +57,7 @@ func (e *Encoder) AppendJSON(dst, text []byte) ([]byte, error) {
 func (e *Encoder) AppendRow(dst []byte, cols []column.Vector, row int) ([]byte, error) {
 	e.depth, e.misfits = 1, 0
 	grown, ok := dst, true
-	if e.s.isRecord() && e.s.root.wire == union {
+	if e.s.IsRecord() && e.s.root.wire == union {
 		grown = appendBranch(grown, e.s.root, e.s.root.only())
 	}
 	for i := range e.s.columns {

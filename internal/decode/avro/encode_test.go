@@ -87,7 +87,7 @@ func encodesRow(t *testing.T, s *subject, e *Encoder, record []byte) bool {
 			v.AppendBytes(data[slot.Beg:slot.End])
 		}
 	}
-	if s.schema.isRecord() && s.schema.root.wire == union && len(record) == 1 {
+	if s.schema.IsRecord() && s.schema.root.wire == union && len(record) == 1 {
 		return true // a null in place of the record; as a row it is a record of NULLs
 	}
 	again, err := e.AppendRow(nil, cols, 0)

@@ -37,6 +37,8 @@ type engine struct {
 	connections *connections
 	// streaming are the streaming tables, set once the server is made.
 	streaming *streaming.Manager
+	// loads are what statements wait for, by the engine's process id: *streaming.Load.
+	loads sync.Map
 	// exports is where EXPORT and BACKUP write, set once the server is made.
 	exports export.Dir
 	// onDisk says that the tables are kept in a data folder.

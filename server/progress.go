@@ -5,6 +5,9 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"millrace/streaming"
+	"millrace/streaming/executor"
 )
 
 // Progress is how far the scans of a statement have come.
@@ -19,6 +22,8 @@ type Progress struct {
 	Offsets, OffsetsDone int64
 	// Elapsed is the time since the first of the scans began.
 	Elapsed time.Duration
+	// Table is the state of the streaming table that the statement waits for, empty for other statements.
+	Table string
 }
 
 // Percent is the share of the planned range that was read, from 0 to 100.
@@ -64,6 +69,9 @@ func (p Progress) String() string {
 		}
 		parts = append(parts, left.String()+" left")
 	}
+	if p.Table == string(executor.Stalled) {
+		parts = append(parts, "the table is stalled")
+	}
 	return strings.Join(parts, ", ")
 }
 
@@ -92,6 +100,10 @@ func progressOf(scans []scanRecord, now time.Time) Progress {
 
 // statementProgress is how far the statement with the engine's process id has come, when it reads.
 func (e *engine) statementProgress(statement uint64) (Progress, bool) {
+	if l, ok := e.loads.Load(statement); ok {
+		p := l.(*streaming.Load).Progress()
+		return Progress{Running: 1, Records: p.Records, Bytes: p.Bytes, Offsets: p.Offsets, OffsetsDone: p.Done, Elapsed: p.Elapsed, Table: string(p.State)}, true
+	}
 	p := progressOf(e.scans.list(func(r *scanRecord) bool { return r.statement == statement }), time.Now())
 	return p, p.Running > 0
 }

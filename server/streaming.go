@@ -161,7 +161,9 @@ func (x *session) declared(c *sql.Context, name streaming.Name, list []dialect.S
 
 // waits runs something that may take long. A statement that is interrupted says that the table goes on by itself.
 func (x *session) waits(c *sql.Context, do func(context.Context) error) error {
-	err := do(c)
+	pid := c.Pid()
+	defer x.engine.loads.Delete(pid)
+	err := do(streaming.WithLoads(c, func(l *streaming.Load) { x.engine.loads.Store(pid, l) }))
 	if err != nil && c.Err() != nil && errors.Is(err, context.Cause(c)) {
 		return sqlerr.New(sqlerr.Interrupted, "the statement no longer waits; the table goes on loading").WithHint("SHOW STREAMING TABLES shows how far it is")
 	}

@@ -103,8 +103,8 @@ func TestATopicThatIsCreatedAgainWithFewerPartitions(t *testing.T) {
 }
 
 // A table that was paused, stalled or failed showed the lag that it had when it last looked, mostly 0, as if it were fresh; after a restart while it was paused it
-// had no partitions, and nobody knew when it was last refreshed.
-func TestATableThatDoesNotReadShowsNoLag(t *testing.T) {
+// had no partitions, and nobody knew when it was last refreshed. Now the brokers are asked when somebody wants to know.
+func TestATableThatDoesNotReadShowsTheLagOfNow(t *testing.T) {
 	b, _, produce := ordersTopic(t, 20)
 	dir := t.TempDir()
 	r := start(t, func(c *Config) { c.DataDir = dir })
@@ -120,10 +120,10 @@ func TestATableThatDoesNotReadShowsNoLag(t *testing.T) {
 	do(t, r.root(t), "ALTER STREAMING TABLE t PAUSE")
 	produce(20, 30)
 	for range 2 {
-		comes(t, r, "SELECT partition, next_offset, end_offset, lag FROM information_schema.streaming_table_partitions ORDER BY partition", "0|10|NULL|NULL\n1|10|NULL|NULL")
-		comes(t, r, "SELECT state, lag, last_refresh IS NULL FROM information_schema.streaming_tables", "paused|NULL|0")
-		if lagShown() {
-			t.Error("the metrics of a paused table have its lag")
+		comes(t, r, "SELECT partition, next_offset, end_offset, lag FROM information_schema.streaming_table_partitions ORDER BY partition", "0|10|15|5\n1|10|15|5")
+		comes(t, r, "SELECT state, lag, last_refresh IS NULL FROM information_schema.streaming_tables", "paused|10|0")
+		if !lagShown() {
+			t.Error("the metrics of a paused table lack its lag")
 		}
 		if err := r.stop(); err != nil {
 			t.Fatal(err)
@@ -136,6 +136,27 @@ func TestATableThatDoesNotReadShowsNoLag(t *testing.T) {
 		t.Fatal(err)
 	}
 	comes(t, r, "SELECT state, lag FROM information_schema.streaming_tables", "stalled|NULL")
+	if lagShown() {
+		t.Error("the metrics have a lag behind a topic that is gone")
+	}
+	b.Topic(t, "orders", 2, nil)
+	comes(t, r, "SELECT state, lag FROM information_schema.streaming_tables", "failed|NULL") // another topic's end says nothing
+}
+
+// A table that waits for a refresh is behind, and one whose records are gone is behind of what is left.
+func TestTheLagOfTablesThatWait(t *testing.T) {
+	b, _, produce := ordersTopic(t, 20)
+	r := start(t)
+	create(t, r, b, "strict", "")
+	do(t, r.root(t), strings.Replace(ordersTable(b), "TABLE orders", "TABLE manual TBLPROPERTIES ('trigger' = 'manual')", 1))
+	do(t, r.root(t), "ALTER STREAMING TABLE strict PAUSE")
+	produce(20, 60)
+	if err := b.DeleteRecords("orders", 0, 25); err != nil {
+		t.Fatal(err)
+	}
+	do(t, r.root(t), "ALTER STREAMING TABLE strict RESUME")
+	comes(t, r, "SELECT table_name, state, lag FROM information_schema.streaming_tables ORDER BY 1", "manual|running|25\nstrict|failed|25")
+	comes(t, r, "SELECT next_offset, end_offset, lag FROM information_schema.streaming_table_partitions WHERE table_name = 'strict' ORDER BY `partition`", "10|30|5\n10|30|20")
 }
 
 func TestPartitionsThatAreAddedAreReadFromTheirFirstRecord(t *testing.T) {

@@ -57,6 +57,7 @@ var streamingTablesSchema = tableColumns("streaming_tables",
 )
 
 func (e *engine) streamingTableRows(c *sql.Context) []sql.Row {
+	e.lookAtIdle(c)
 	var rows []sql.Row
 	e.streamingTables(c, func(n streaming.Name, t catalog.Table, x *executor.Table) {
 		s := x.Status()
@@ -123,6 +124,7 @@ var streamingPartitionsSchema = tableColumns("streaming_table_partitions",
 )
 
 func (e *engine) streamingPartitionRows(c *sql.Context) []sql.Row {
+	e.lookAtIdle(c)
 	var rows []sql.Row
 	e.streamingTables(c, func(n streaming.Name, _ catalog.Table, x *executor.Table) {
 		for _, p := range x.Status().Partitions {

@@ -1,6 +1,8 @@
 package server
 
 import (
+	"context"
+
 	"github.com/prometheus/client_golang/prometheus"
 
 	"millrace/internal/catalog"
@@ -22,7 +24,7 @@ func streamingDesc(name, help string, more ...string) *prometheus.Desc {
 
 var (
 	descState   = streamingDesc("state", "1 for the state that the table is in.", "state")
-	descLag     = streamingDesc("lag_offsets", "Offsets that are not read yet; absent while the table does not read, as it then does not know.")
+	descLag     = streamingDesc("lag_offsets", "Offsets that are not read yet; absent when brokers do not say.")
 	descRows    = streamingDesc("rows_total", "Rows committed since the process started.")
 	descRecords = streamingDesc("records_total", "Records read since the process started.")
 	descBytes   = streamingDesc("bytes_total", "Bytes read since the process started.")
@@ -44,6 +46,13 @@ func (m streamingMetrics) Describe(to chan<- *prometheus.Desc) {
 
 // Collect implements prometheus.Collector.
 func (m streamingMetrics) Collect(to chan<- prometheus.Metric) {
+	var tables []*executor.Table
+	m.names(func(n streaming.Name, _ catalog.Table) {
+		if t, ok := m.tables.Table(n); ok {
+			tables = append(tables, t)
+		}
+	})
+	lookAt(context.Background(), tables...)
 	m.names(func(n streaming.Name, definition catalog.Table) {
 		t, ok := m.tables.Table(n)
 		if !ok {

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"errors"
 	"maps"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"github.com/dolthub/go-mysql-server/sql"
 	"github.com/dolthub/go-mysql-server/sql/expression"
 	"github.com/dolthub/go-mysql-server/sql/types"
+	"golang.org/x/sync/errgroup"
 
 	"millrace/internal/catalog"
 	"millrace/internal/sqlerr"
@@ -35,6 +37,31 @@ func (e *engine) streamingTables(c *sql.Context, do func(n streaming.Name, t cat
 			}
 		}
 	}
+}
+
+// lookPatience is how long somebody who wants to see tables waits for brokers that do not answer.
+const lookPatience = 2 * time.Second
+
+// lookAtIdle has the tables that do not read, and that the user may see, ask how far they are behind.
+func (e *engine) lookAtIdle(c *sql.Context) {
+	var tables []*executor.Table
+	e.streamingTables(c, func(_ streaming.Name, _ catalog.Table, x *executor.Table) { tables = append(tables, x) })
+	lookAt(c, tables...)
+}
+
+// lookAt has tables ask at once, a few at a time.
+func lookAt(ctx context.Context, tables ...*executor.Table) {
+	ctx, cancel := context.WithTimeout(ctx, lookPatience)
+	defer cancel()
+	var asking errgroup.Group
+	asking.SetLimit(16)
+	for _, t := range tables {
+		asking.Go(func() error {
+			t.Look(ctx)
+			return nil
+		})
+	}
+	_ = asking.Wait() // who does not answer is not known
 }
 
 // tableStats sums up what the store holds of a table.
@@ -79,6 +106,7 @@ func (x *session) showStreaming(c *sql.Context, own dialect.ShowStreamingTables,
 			return err
 		}
 	}
+	x.engine.lookAtIdle(c)
 	var rows []sql.Row
 	var failed error
 	x.engine.streamingTables(c, func(n streaming.Name, t catalog.Table, table *executor.Table) {
@@ -126,11 +154,12 @@ func timeOrNull(t time.Time) any {
 }
 
 // describeStreaming adds what DESCRIBE EXTENDED says of a streaming table.
-func (x *session) describeStreaming(_ *sql.Context, n streaming.Name, t catalog.Table, add func(key, format string, args ...any)) error {
+func (x *session) describeStreaming(c *sql.Context, n streaming.Name, t catalog.Table, add func(key, format string, args ...any)) error {
 	table, ok := x.engine.streaming.Table(n)
 	if !ok {
 		return sqlerr.New(sqlerr.ServerGone, "the server is stopping")
 	}
+	lookAt(c, table)
 	s := table.Status()
 	add("Type", "STREAMING_TABLE")
 	add("Owner", "'%s'@'%s'", t.Streaming.User, t.Streaming.Host)

@@ -67,6 +67,7 @@ type awaited struct {
 
 // wait waits for a load, and has retention look at what it has brought.
 func (m *Manager) wait(ctx context.Context, a awaited) error {
+	a.begins(ctx)
 	if err := a.table.Await(ctx, a.refresh, a.target); err != nil {
 		return err
 	}

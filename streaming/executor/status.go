@@ -38,8 +38,6 @@ type Status struct {
 	Loaded bool
 	// Partitions, in order.
 	Partitions []PartitionStatus
-	// EndsKnown says that the table knows where its logs end. One that does not read does not.
-	EndsKnown bool
 	// Batches, Rows, Records, Bytes and BadRecords count since the process started. LastCommit is when something was committed last, also by a process before.
 	Batches, Rows, Records, Bytes, BadRecords int64
 	LastCommit                                time.Time
@@ -52,30 +50,30 @@ type Status struct {
 type PartitionStatus struct {
 	store.Partition
 	store.Position
-	// End is the end of its log as it was last seen, never below Offset; -1 when it is not known.
-	End int64
+	// Start and End bound its log as it was last seen, End never below Offset; -1 when it is not known.
+	Start, End int64
 	// LastRecord is the greatest timestamp of a record that was read since the process started, in milliseconds; 0 for none.
 	LastRecord int64
 }
 
-// Lag is the number of offsets that are not read, as far as that is known.
+// Lag is the number of offsets that can be read and are not, as far as that is known.
 func (p *PartitionStatus) Lag() (lag int64, known bool) {
 	if p.End < 0 {
 		return 0, false
 	}
-	return p.End - p.Offset, true
+	return max(p.End-max(p.Offset, p.Start), 0), true
 }
 
-// Lag is that of all partitions together. A table that does not read knows none: 0 would look as if it were fresh.
+// Lag is that of all partitions together, unknown when that of one is: less would look as if the table were fresh.
 func (s *Status) Lag() (lag int64, known bool) {
-	if !s.EndsKnown {
-		return 0, false
-	}
 	for i := range s.Partitions {
-		n, _ := s.Partitions[i].Lag()
+		n, known := s.Partitions[i].Lag()
+		if !known {
+			return 0, false
+		}
 		lag += n
 	}
-	return lag, true
+	return lag, len(s.Partitions) > 0 || s.Loaded
 }
 
 // setState changes the state and tells whoever waits.
@@ -127,13 +125,10 @@ func (t *Table) Status() Status {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	s := Status{State: t.state, Reason: t.reason, Err: t.stateErr, Since: t.since, Holder: t.holder, Loaded: t.loaded, Batches: t.totals.batches, Rows: t.totals.rows, Records: t.totals.records,
-		Bytes: t.totals.bytes, BadRecords: t.totals.bad, LastCommit: t.totals.last, EndsKnown: t.ends != nil, Expectations: slices.Clone(t.tallies), Mirrored: t.mirrored}
+		Bytes: t.totals.bytes, BadRecords: t.totals.bad, LastCommit: t.totals.last, Expectations: slices.Clone(t.tallies), Mirrored: t.mirrored}
 	for p, at := range t.positions {
-		end := int64(-1)
-		if t.ends != nil {
-			end = max(t.ends[p], at.Offset)
-		}
-		s.Partitions = append(s.Partitions, PartitionStatus{Partition: p, Position: at, End: end, LastRecord: t.newest[p]})
+		start, end := t.boundOf(p, at.Offset)
+		s.Partitions = append(s.Partitions, PartitionStatus{Partition: p, Position: at, Start: start, End: end, LastRecord: t.newest[p]})
 	}
 	sortPartitions(s.Partitions)
 	return s

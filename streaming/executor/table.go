@@ -55,6 +55,8 @@ type Table struct {
 	// wake holds a token when what the table shall do has changed.
 	wake chan struct{}
 
+	asking sync.Mutex // held while brokers are asked for idle
+
 	mu       sync.Mutex
 	settings Settings
 	paused   bool
@@ -79,6 +81,7 @@ type Table struct {
 	tallies   []Tally // of the table's expectations, since it is empty
 	history   []Progress
 	mirrored  Mirrored
+	idle      logBounds
 	// evolves says that the next to compile a query of a table that stops for columns takes the newest.
 	evolves   bool
 	changed   chan struct{} // closed when any of these changes

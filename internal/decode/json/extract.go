@@ -179,7 +179,7 @@ func (x *Extractor) skip(p int) int {
 	b := x.rec
 	switch b[p] {
 	case '"':
-		p, _ = scanString(b, p+1)
+		p = skipString(b, p+1)
 	case '{', '[':
 		p = x.skipContainer(b, p, x.depth)
 	case 't':
@@ -213,10 +213,12 @@ func (x *Extractor) object(p int, n *node) int {
 		switch l, at := order.match(b, p, k); {
 		case at == 0:
 			p = x.member(p, n, k)
-		case l.field < 0:
-			p = x.skip(at)
-		default:
+		case l.field >= 0:
 			p = x.field(at, &n.fields[l.field], p+1, p+1+l.key, 0)
+		case b[at] == '"':
+			p = skipString(b, at+1)
+		default:
+			p = x.skip(at)
 		}
 		if p < 0 {
 			return p

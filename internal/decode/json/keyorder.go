@@ -9,9 +9,9 @@ type keyOrder struct{ members []learned }
 
 // learned is a key without escapes that at most one field matches, with its quotes, the colon, and the blanks up to the value.
 type learned struct {
-	// word has the first eight bytes of text; mask says how many of them there are, 0 when nothing is learned.
-	word, mask uint64
-	text       []byte
+	// word has the first eight bytes of text; mask says how many of them there are, 0 when nothing is learned. last has the last eight of a text that is longer.
+	word, mask, last uint64
+	text             []byte
 	// key is the length of the key alone.
 	key int
 	// field is the number of the field that matches, -1 for none.
@@ -36,10 +36,15 @@ func (o *keyOrder) match(b []byte, p, k int) (*learned, int) {
 		return nil, 0
 	}
 	end := p + len(l.text)
-	if end >= len(b) || b[end] <= ' ' || len(l.text) > 8 && string(b[p+8:end]) != string(l.text[8:]) {
+	if end >= len(b) || b[end] <= ' ' || len(l.text) > 8 && !l.ends(b[p:end]) {
 		return nil, 0
 	}
 	return l, end
+}
+
+// ends reports whether text, which begins as what was learned and is as long, is the same behind the first eight bytes. Up to sixteen, the last eight say so.
+func (l *learned) ends(text []byte) bool {
+	return binary.LittleEndian.Uint64(text[len(text)-8:]) == l.last && (len(text) <= 16 || string(text[8:]) == string(l.text[8:]))
 }
 
 // learn notes the text of member k, of which key bytes are the key.
@@ -59,4 +64,7 @@ func (o *keyOrder) learn(k int, text []byte, key int, field int32) {
 	var first [8]byte
 	n := copy(first[:], text)
 	l.word, l.mask = binary.LittleEndian.Uint64(first[:]), ^uint64(0)>>(64-8*n)
+	if len(text) > 8 {
+		l.last = binary.LittleEndian.Uint64(text[len(text)-8:])
+	}
 }

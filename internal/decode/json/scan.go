@@ -33,12 +33,9 @@ func scanString(b []byte, p int) (int, Flags) {
 	var flags Flags
 	start := p
 	for {
-		// Eight bytes at a time up to one that is a quote, a backslash, a control character or beyond ASCII.
+		// Eight bytes at a time up to one to look at.
 		for p+8 <= len(b) {
-			w := binary.LittleEndian.Uint64(b[p:])
-			quote := w ^ (ones * '"')
-			slash := w ^ (ones * '\\')
-			m := ((quote-ones)&^quote | (slash-ones)&^slash | (w-ones*0x20)&^w | w) & high
+			m := special(binary.LittleEndian.Uint64(b[p:]))
 			if m == 0 {
 				p += 8
 				continue
@@ -81,6 +78,28 @@ func scanString(b []byte, p int) (int, Flags) {
 			p++
 		}
 	}
+}
+
+// skipString is scanString for a string that nothing is wanted of; most are ASCII without escapes.
+func skipString(b []byte, p int) int {
+	for q := p; q+8 <= len(b); q += 8 {
+		w := binary.LittleEndian.Uint64(b[q:])
+		if m := special(w); m != 0 {
+			if q += bits.TrailingZeros64(m) >> 3; b[q] == '"' {
+				return q + 1
+			}
+			break
+		}
+	}
+	p, _ = scanString(b, p)
+	return p
+}
+
+// special marks the bytes of w that are a quote, a backslash, a control character or beyond ASCII, the least of them rightly: a subtraction borrows from
+// the byte behind only where a byte is one of these, and a byte that is beyond ASCII counts anyway.
+func special(w uint64) uint64 {
+	quote, slash := w^ones*'"', w^ones*'\\'
+	return ((quote - ones) | (slash - ones) | (w - ones*0x20) | w) & high
 }
 
 // badSequence finds the first byte from p on where UTF-8 breaks.
@@ -183,7 +202,7 @@ value:
 	}
 	switch b[p] {
 	case '"':
-		p, _ = scanString(b, p+1)
+		p = skipString(b, p+1)
 	case '{', '[':
 		if depth+open >= MaxDepth {
 			x.tooDeep = true
@@ -259,7 +278,7 @@ key:
 	if p >= len(b) || b[p] != '"' {
 		return ^p
 	}
-	if p, _ = scanString(b, p+1); p < 0 {
+	if p = skipString(b, p+1); p < 0 {
 		return p
 	}
 	for p < len(b) && b[p] <= ' ' {

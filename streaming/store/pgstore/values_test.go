@@ -215,6 +215,7 @@ func TestConditionsInSQL(t *testing.T) {
 		{"a decimal", store.Condition{Column: at(column.Decimal), Ranges: from(store.Text("1.50"))}, " and (c5 >= $1)", false},
 		{"no decimal", store.Condition{Column: at(column.Decimal), Ranges: from(store.Text("x"))}, " and (c5 is not null)", false},
 		{"a text", store.Condition{Column: at(column.Text), Ranges: []store.Range{store.Point(store.Text("'; drop table"))}}, " and (c6 = $1)", false},
+		{"an empty text", store.Condition{Column: at(column.Text), Ranges: from(store.Text(""))}, " and (c6 >= $1)", false},
 		{"a bound that is no UTF-8", store.Condition{Column: at(column.Text), Ranges: []store.Range{{Min: store.Text("a"), Max: store.Text("\xff"), MaxOpen: true}}}, " and (c6 >= $1)", false},
 		{"bytes", store.Condition{Column: at(column.Bytes), Ranges: from(store.Text("\xff"))}, " and (c7 >= $1)", false},
 		{"JSON", store.Condition{Column: at(column.JSON), Ranges: from(store.Text("1"))}, "", false},
@@ -226,6 +227,10 @@ func TestConditionsInSQL(t *testing.T) {
 		q.where(x, p, []store.Condition{c.where})
 		if q.sql.String() != c.want || q.none != c.none {
 			t.Errorf("%s: %q (%v), want %q (%v)", c.name, q.sql.String(), q.none, c.want, c.none)
+		}
+		// As a NULL, a parameter would make its term hold for no row at all.
+		if slices.ContainsFunc(q.values, func(b []byte) bool { return b == nil }) {
+			t.Errorf("%s: a parameter is NULL", c.name)
 		}
 	}
 }

@@ -31,6 +31,9 @@ func (c *condition) and(term string) { c.sql.WriteString(" and " + term) }
 
 // parameter adds a value and gives its name.
 func (c *condition) parameter(oid uint32, value []byte) string {
+	if value == nil {
+		value = []byte{} // nil would be NULL
+	}
 	c.values, c.oids = append(c.values, value), append(c.oids, oid)
 	return "$" + strconv.Itoa(len(c.values))
 }

@@ -8,6 +8,7 @@ import (
 
 	"millrace/internal/column"
 	"millrace/internal/failpoint"
+	"millrace/internal/sqlerr"
 	"millrace/streaming/store"
 )
 
@@ -151,7 +152,11 @@ func (t *Table) addEvent(e Event) {
 	if err == nil {
 		err = t.Store.AppendEvent(context.Background(), t.ID, b)
 	}
-	if err != nil && !errors.Is(err, store.ErrNoTable) {
+	switch {
+	case err == nil || errors.Is(err, store.ErrNoTable):
+	case sqlerr.HasKind(err, sqlerr.StoreAway): // which is what there is to tell, and is told by the table's state
+		t.log.Debug("writing the event log of a streaming table", "table", t.name, "error", err)
+	default:
 		t.log.Warn("writing the event log of a streaming table", "table", t.name, "error", err)
 	}
 }

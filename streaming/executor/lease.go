@@ -22,6 +22,8 @@ const (
 	// standTime is how often who stands by looks, standSoon how often while somebody waits for what will be seen.
 	standTime = 2 * time.Second
 	standSoon = 100 * time.Millisecond
+	// storeRetry is the longest wait between two attempts when the store does not answer: it is near, and others may take over meanwhile.
+	storeRetry = 5 * time.Second
 )
 
 // refreshedEvent is the kind of the events that tell which refreshes the owner has looked at the topics for; takenEvent of those that tell of a change of the server.
@@ -134,9 +136,12 @@ func (t *Table) hold(ctx context.Context) (_ context.Context, done func() error)
 // stand shows what another server does with the table until it is time to ask for the lease again, a command comes, or ctx ends.
 func (t *Table) stand(ctx context.Context, reason error) error {
 	t.lease = store.Lease{}
-	holder := ""
+	holder, next := "", standTime
 	if held := new(store.HeldError); errors.As(reason, &held) {
 		holder = held.Owner
+		if left := time.Until(held.Until); left > 0 {
+			next = min(next, left+10*time.Millisecond) // a server that lives extends it long before
+		}
 	}
 	t.runBy(holder)
 	t.standing = true
@@ -144,9 +149,8 @@ func (t *Table) stand(ctx context.Context, reason error) error {
 		return err
 	}
 	t.mu.Lock()
-	next := standTime
 	if t.waiting > 0 {
-		next = standSoon
+		next = min(next, standSoon)
 	}
 	t.mu.Unlock()
 	select {

@@ -95,7 +95,11 @@ func (t *Table) own(ctx context.Context) {
 			t.setState(Failed, err)
 			continue
 		}
-		wait = min(max(2*wait, firstRetry), t.Retry)
+		most := t.Retry
+		if sqlerr.HasKind(err, sqlerr.StoreAway) {
+			most = min(most, storeRetry)
+		}
+		wait = min(max(2*wait, firstRetry), most)
 		select {
 		case <-t.wake:
 		case <-time.After(wait):

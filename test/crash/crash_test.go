@@ -31,9 +31,10 @@ import (
 	"millrace/server"
 )
 
-// The environment by which the test binary knows that it is the child: the data directory, and where to die: a point and how often it may be passed.
+// The environment by which the test binary knows that it is the child: the data directory, the store, and where to die: a point and how often it may be passed.
 const (
 	envData  = "CRASH_DATA"
+	envStore = "CRASH_STORE"
 	envPoint = "CRASH_POINT"
 )
 
@@ -44,7 +45,7 @@ var (
 
 func TestMain(m *testing.M) {
 	if dir := os.Getenv(envData); dir != "" {
-		if err := serve(dir, os.Getenv(envPoint)); err != nil {
+		if err := serve(dir, os.Getenv(envStore), os.Getenv(envPoint)); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
@@ -54,7 +55,7 @@ func TestMain(m *testing.M) {
 }
 
 // serve is the child.
-func serve(dir, point string) error {
+func serve(dir, store, point string) error {
 	if name, count, ok := strings.Cut(point, "/"); ok {
 		n, err := strconv.Atoi(count)
 		if err != nil {
@@ -72,7 +73,7 @@ func serve(dir, point string) error {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
 	s, err := server.New(server.Config{
-		Listen: "127.0.0.1:0", DataDir: dir, DrainTimeout: 5 * time.Second, MemoryLimit: "512MiB", Log: slog.New(slog.NewTextHandler(os.Stderr, nil)),
+		Listen: "127.0.0.1:0", DataDir: dir, Store: store, DrainTimeout: 5 * time.Second, MemoryLimit: "512MiB", Log: slog.New(slog.NewTextHandler(os.Stderr, nil)),
 		Announce: func(name, address string) { fmt.Println(name, address) },
 	})
 	if err != nil {
@@ -90,11 +91,22 @@ type child struct {
 	done chan struct{}
 }
 
+// place is where a server keeps its data.
+type place struct {
+	dir string
+	// store is the URL of a database, or empty for a store in dir.
+	store string
+	// points are where a server may die on purpose.
+	points []string
+}
+
+func embedded(t *testing.T) place { return place{dir: t.TempDir(), points: points} }
+
 // launch starts a server that dies at a point, or lives. ok is false when it died before it was ready.
-func launch(t *testing.T, dir, point string) (*child, bool) {
+func (p place) launch(t *testing.T, point string) (*child, bool) {
 	t.Helper()
 	c := &child{cmd: exec.Command(os.Args[0]), log: new(strings.Builder), done: make(chan struct{})}
-	c.cmd.Env = append(os.Environ(), envData+"="+dir, envPoint+"="+point)
+	c.cmd.Env = append(os.Environ(), envData+"="+p.dir, envStore+"="+p.store, envPoint+"="+point)
 	out, err := c.cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -203,7 +215,7 @@ func produce(t *testing.T, b cluster) *producer {
 	return p
 }
 
-// points are where a server may die on purpose.
+// points are those of an embedded store.
 var points = []string{"executor.gathered", "executor.computed", "commit.before", "commit.after", "store.commit.encoded", "store.commit.checked", "store.commit.applied"}
 
 func howOften() int {
@@ -222,30 +234,43 @@ func howOften() int {
 	}
 }
 
-func TestEveryRecordIsThereOnceWhateverIsKilled(t *testing.T) {
-	n := howOften()
-	b := connect(t)
-	dir := t.TempDir()
-	p := produce(t, b)
-	stop := sync.OnceFunc(func() { close(p.stop); p.done.Wait() })
-	defer stop()
+func TestEveryRecordIsThereOnceWhateverIsKilled(t *testing.T) { killed(t, embedded(t), howOften()) }
 
-	c, ok := launch(t, dir, "")
-	if !ok {
-		t.Fatalf("the server does not start: %s", c.log)
-	}
+// create makes the streaming table.
+func (c *child) create(t *testing.T, b cluster) {
+	t.Helper()
 	if _, err := c.open(t).Exec(fmt.Sprintf(`CREATE STREAMING TABLE t AS SELECT value:id::bigint AS id, value:text AS text FROM STREAM read_kafka(
 		bootstrapServers => '%s', subscribe => '%s', startingOffsets => 'earliest')`, b.addr, b.topic)); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// started is a server that must start.
+func (p place) started(t *testing.T) *child {
+	t.Helper()
+	c, ok := p.launch(t, "")
+	if !ok {
+		t.Fatalf("the server does not start: %s", c.log)
+	}
+	return c
+}
+
+// killed kills servers at one place n times under load, and looks what is there in the end.
+func killed(t *testing.T, at place, n int) {
+	b := connect(t)
+	p := produce(t, b)
+	stop := sync.OnceFunc(func() { close(p.stop); p.done.Wait() })
+	defer stop()
+	c := at.started(t)
+	c.create(t, b)
 	c.kill()
 	died := map[string]int{}
 	for i := range n {
 		point := ""
 		if i%2 == 0 {
-			point = fmt.Sprintf("%s/%d", points[i/2%len(points)], rand.IntN(4))
+			point = fmt.Sprintf("%s/%d", at.points[i/2%len(at.points)], rand.IntN(4))
 		}
-		c, ok := launch(t, dir, point)
+		c, ok := at.launch(t, point)
 		if ok {
 			select {
 			case <-c.done:
@@ -264,17 +289,14 @@ func TestEveryRecordIsThereOnceWhateverIsKilled(t *testing.T) {
 	}
 	stop()
 	t.Logf("%d kills; died at %v; %d records", n, died, p.sent.Load())
-	check(t, dir, p.sent.Load())
+	c = at.started(t)
+	defer c.kill()
+	c.check(t, p.sent.Load())
 }
 
-// check wants a last server to have every record once, and positions that are the ends.
-func check(t *testing.T, dir string, sent int64) {
+// check wants a server to have every record once, and positions that are the ends.
+func (c *child) check(t *testing.T, sent int64) {
 	t.Helper()
-	c, ok := launch(t, dir, "")
-	defer c.kill()
-	if !ok {
-		t.Fatalf("the server does not start: %s", c.log)
-	}
 	db := c.open(t)
 	deadline := time.Now().Add(time.Minute)
 	var rows, distinct, wrong, next int64

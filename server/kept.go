@@ -74,8 +74,12 @@ func (k *kept) openEmbedded(_ context.Context, cfg Config) (err error) {
 	} else if k.catalog, err = catalog.Open(cfg.DataDir); err != nil {
 		return err
 	}
-	k.rows, err = openStore(cfg)
-	return err
+	rows, err := openStore(cfg)
+	if err != nil {
+		return err // rows then holds a store that is nil
+	}
+	k.rows = rows
+	return nil
 }
 
 func (k *kept) openPostgres(ctx context.Context, cfg Config) (err error) {
@@ -99,8 +103,12 @@ func (k *kept) openPostgres(ctx context.Context, cfg Config) (err error) {
 	if k.catalog, err = catalog.New(ctx, document); err != nil {
 		return err
 	}
-	k.rows, err = pgstore.Open(ctx, at, pgstore.Options{Log: cfg.Log, Failpoint: func(name string) { failpoint.Hit("store." + name) }})
-	return err
+	rows, err := pgstore.Open(ctx, at, pgstore.Options{Log: cfg.Log, Failpoint: func(name string) { failpoint.Hit("store." + name) }})
+	if err != nil {
+		return err
+	}
+	k.rows = rows
+	return nil
 }
 
 // storeURL is the URL of the store with its password. Errors hold nothing of either.

@@ -8,8 +8,8 @@ import (
 	"fmt"
 )
 
-// formatVersion is raised when an older program could not read, or would lose, what a newer one writes.
-const formatVersion = 1
+// FormatVersion is raised when an older program could not read, or would lose, what a newer one writes.
+const FormatVersion = 1
 
 // envelope is the content of a document: {"format": 1, "sha256": "…", "catalog": {…}}. The sum covers the bytes of catalog without insignificant space, so
 // that one damaged on disk is told from one written by a version that knows more.
@@ -30,7 +30,7 @@ func encode(s State) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return json.MarshalIndent(envelope{Format: formatVersion, SHA256: sum(payload), Catalog: payload}, "", " ")
+	return json.MarshalIndent(envelope{Format: FormatVersion, SHA256: sum(payload), Catalog: payload}, "", " ")
 }
 
 // decode reads the content of a document, nil for none. The error says which of three things is wrong: a newer format, damage, or content of no known shape.
@@ -42,8 +42,8 @@ func decode(where string, data []byte) (State, error) {
 	if err := json.Unmarshal(data, &e); err != nil {
 		return State{}, fmt.Errorf("%s is damaged (%d bytes, %w): restore it from a backup, or move it away to start with an empty catalog", where, len(data), err)
 	}
-	if e.Format > formatVersion {
-		return State{}, fmt.Errorf("%s was written by a newer millrace (format %d, this program reads up to %d): use that version or a newer one", where, e.Format, formatVersion)
+	if e.Format > FormatVersion {
+		return State{}, fmt.Errorf("%s was written by a newer millrace (format %d, this program reads up to %d): use that version or a newer one", where, e.Format, FormatVersion)
 	}
 	if e.Format < 1 {
 		return State{}, fmt.Errorf("%s is not a catalog of millrace: it has no format number", where)

@@ -18,9 +18,9 @@ var rewrite = flag.Bool("rewrite", false, "write testdata/format-N of the presen
 // versions only, the present one is written.
 func TestOlderFormatsAreRead(t *testing.T) {
 	if *rewrite {
-		writeFormat(t, filepath.Join("testdata", fmt.Sprint("format-", formatVersion)))
+		writeFormat(t, filepath.Join("testdata", fmt.Sprint("format-", FormatVersion)))
 	}
-	for version := 1; version <= formatVersion; version++ {
+	for version := 1; version <= FormatVersion; version++ {
 		t.Run(fmt.Sprint(version), func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "store")
 			if err := os.CopyFS(dir, os.DirFS(filepath.Join("testdata", fmt.Sprint("format-", version)))); err != nil {

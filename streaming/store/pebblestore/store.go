@@ -29,8 +29,8 @@ import (
 	"millrace/streaming/store"
 )
 
-// formatVersion is the version of the layout on disk that this code writes. Who raises it keeps reading the former ones: TestOlderFormatsAreRead has a store of each.
-const formatVersion = 1
+// FormatVersion is the version of the layout on disk that this code writes. Who raises it keeps reading the former ones: TestOlderFormatsAreRead has a store of each.
+const FormatVersion = 1
 
 // pebbleFormat is the version of Pebble's own files. It only ever goes up, and an older Millrace cannot open what it was raised in: raise it on purpose.
 const pebbleFormat = pebble.FormatTableFormatV6
@@ -227,7 +227,7 @@ func (s *Store) load() error {
 func (s *Store) checkFormat() error {
 	v, closer, err := s.db.Get(key(keyFormat))
 	if errors.Is(err, pebble.ErrNotFound) {
-		return s.failed("opening", s.db.Set(key(keyFormat), binary.BigEndian.AppendUint64(nil, formatVersion), pebble.Sync))
+		return s.failed("opening", s.db.Set(key(keyFormat), binary.BigEndian.AppendUint64(nil, FormatVersion), pebble.Sync))
 	}
 	if err != nil {
 		return s.failed("opening", err)
@@ -236,8 +236,8 @@ func (s *Store) checkFormat() error {
 	if len(v) != 8 {
 		return sqlerr.New(sqlerr.StoreCorrupt, "the store in '%s' cannot be opened: its version has %d bytes", s.dir, len(v))
 	}
-	if got := binary.BigEndian.Uint64(v); got > formatVersion {
-		return sqlerr.New(sqlerr.StoreFormat, "the store in '%s' has format version %d, this Millrace knows versions up to %d", s.dir, got, formatVersion).
+	if got := binary.BigEndian.Uint64(v); got > FormatVersion {
+		return sqlerr.New(sqlerr.StoreFormat, "the store in '%s' has format version %d, this Millrace knows versions up to %d", s.dir, got, FormatVersion).
 			WithHint("start the newer Millrace that wrote it")
 	}
 	return nil

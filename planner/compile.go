@@ -196,8 +196,8 @@ func (c compiler) cast(e *expr.Cast) (kernel, bool) {
 	if !ok {
 		return kernel{}, false
 	}
-	k, ok := unary(e.Type(c.ctx), x, func(x ops.Expr) (ops.Expr, error) { return ops.Cast(x, to, e.Try()) })
-	k.fails = k.fails || !e.Try() && to.Kind != column.Text
+	k, ok := unary(e.Type(c.ctx), x, func(x ops.Expr) (ops.Expr, error) { return ops.CastField(x, to, e.Try()) })
+	k.fails = k.fails || !e.Try() && to.Type.Kind != column.Text
 	return k, ok
 }
 

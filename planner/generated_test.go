@@ -274,12 +274,12 @@ func randomQuery(rnd *rand.Rand) query {
 	case 0:
 		q.aggregate = append(some(3, func() string {
 			return pick("COUNT(*)", "COUNT(`key`)", "COUNT(`offset`)", "SUM(`offset`)", "SUM(length(`value`))", "AVG(`offset`)", "MIN(`offset`)", "MAX(`timestamp`)", "MAX(`offset`)",
-				"MIN(`key`)", "MAX(`value`)", "MAX(topic)", "SUM(`partition`) + COUNT(*)", "MIN(length(`key`))", "COUNT(`partition` = 1)", "SUM(`offset` + 1)", "COUNT(DISTINCT `key`)", "COUNT(DISTINCT {`value`:s})", "COUNT(DISTINCT {{`value`:n}?::DECIMAL(20,3)})", "SUM({{`value`:n}?::DOUBLE})", "SUM({{`value`:n}?::DECIMAL(20,3)})", "SUM({{`value`:n}?::BIGINT})", "MIN({{`value`:n}?::INT})", "MAX({`value`:s})", "MAX({{`value`:n}?::DECIMAL(10,1)})", "AVG({{`value`:n}?::INT})", "AVG({{`value`:n}?::DECIMAL(20,3)})", "AVG({{`value`:n}?::DOUBLE})", "VAR_POP(`offset`)", "STDDEV_SAMP(length(`key`))", "VARIANCE({{`value`:n}?::DECIMAL(20,3)})", "STDDEV({{`value`:n}?::BIGINT})", "VAR_SAMP(`partition`)", "AVG(`partition` = 1)", "SUM({`value`:s})", "COUNT_IF(`offset` > 3)", "COUNT_IF(`key` = 'k1')", "COUNT_IF(`partition`)", "APPROX_COUNT_DISTINCT(`key`)", "APPROX_COUNT_DISTINCT({{`value`:n}?::DOUBLE})", "APPROX_COUNT_DISTINCT({{`value`:n}?::DECIMAL(9,2)})", "APPROX_COUNT_DISTINCT(`timestamp`, 0.05)", "APPROX_COUNT_DISTINCT(`partition` = 1)",
+				"MIN(`key`)", "MAX(`value`)", "MAX(topic)", "SUM(`partition`) + COUNT(*)", "MIN(length(`key`))", "COUNT(`partition` = 1)", "SUM(`offset` + 1)", "COUNT(DISTINCT `key`)", "COUNT(DISTINCT {`value`:s})", "COUNT(DISTINCT {{`value`:n}?::DECIMAL(20,3)})", "SUM({{`value`:n}?::DOUBLE})", "SUM({{`value`:n}?::DECIMAL(20,3)})", "SUM({{`value`:n}?::BIGINT})", "MIN({{`value`:n}?::INT})", "MIN({{`value`:n}?::TINYINT})", "MAX({{`value`:n}?::FLOAT})", "SUM({{`value`:n}?::SMALLINT})", "AVG({`offset`::TINYINT})", "SUM({{`value`:n}?::FLOAT})", "MAX({`value`:s})", "MAX({{`value`:n}?::DECIMAL(10,1)})", "AVG({{`value`:n}?::INT})", "AVG({{`value`:n}?::DECIMAL(20,3)})", "AVG({{`value`:n}?::DOUBLE})", "VAR_POP(`offset`)", "STDDEV_SAMP(length(`key`))", "VARIANCE({{`value`:n}?::DECIMAL(20,3)})", "STDDEV({{`value`:n}?::BIGINT})", "VAR_SAMP(`partition`)", "AVG(`partition` = 1)", "SUM({`value`:s})", "COUNT_IF(`offset` > 3)", "COUNT_IF(`key` = 'k1')", "COUNT_IF(`partition`)", "APPROX_COUNT_DISTINCT(`key`)", "APPROX_COUNT_DISTINCT({{`value`:n}?::DOUBLE})", "APPROX_COUNT_DISTINCT({{`value`:n}?::DECIMAL(9,2)})", "APPROX_COUNT_DISTINCT(`timestamp`, 0.05)", "APPROX_COUNT_DISTINCT(`partition` = 1)",
 				"MAX_BY(`key`, `offset`)", "MIN_BY(`value`, `timestamp`)", "MAX_BY({{`value`:n}?::DOUBLE}, {`value`:s})", "MIN_BY(`offset`, {{`value`:n}?::DECIMAL(9,2)})", "MAX_BY(topic, {{`value`:n}?::DOUBLE})", "MAX_BY(`timestamp`, `key`)", "JSON_LENGTH(COLLECT_LIST(`key`))", "JSON_LENGTH(COLLECT_LIST(`offset`))",
 				"PERCENTILE_APPROX(`offset`, 0.5)", "PERCENTILE_APPROX({{`value`:n}?::DOUBLE}, 0.9)", "PERCENTILE_APPROX({{`value`:n}?::DECIMAL(9,2)}, 0.25)", "PERCENTILE_APPROX(`timestamp`, 1, 20000)", "PERCENTILE_APPROX({{`value`:n}?::DATE}, 0)", "COUNT({{`value`:n}?::TIMESTAMP})", "MAX(`key`) IS NULL")
 		}), "COUNT(*)")
 		if rnd.IntN(2) == 0 {
-			q.keys = []string{pick("topic", "`partition`", "`key`", "{`value`:s}", "length(`key`)", "`offset` > 2", "`key` IS NULL", "`timestamp`", "`offset` % 3", "length(`value`)", "{`value`:s}", "{{`value`:n}?::INT}", "{{`value`:n}?::DATE}",
+			q.keys = []string{pick("topic", "`partition`", "`key`", "{`value`:s}", "length(`key`)", "`offset` > 2", "`key` IS NULL", "`timestamp`", "`offset` % 3", "length(`value`)", "{`value`:s}", "{{`value`:n}?::INT}", "{{`value`:n}?::TINYINT}", "{{`value`:n}?::FLOAT}", "{{`value`:n}?::DATE}",
 				"`partition` % 2", "{{`value`:n}?::DECIMAL(9,0)}", "{{`value`:n}?::DECIMAL(9,2)}", "{{`value`:n}?::DECIMAL(9,2)} * 2.5", "`partition` + CAST(1 AS UNSIGNED)", "upper({`value`:s})", "hour(`timestamp`)", "coalesce(length(`key`), -1)", "if(`offset` > 3, 'late', 'early')", "CASE WHEN `offset` < 3 THEN topic END")}
 			if rnd.IntN(2) == 0 {
 				q.keys = append(q.keys, pick("timestamp IS NULL", "`offset` > 3"))
@@ -339,7 +339,7 @@ func randomQuery(rnd *rand.Rand) query {
 // randomDecoded makes an expression over the JSON in value. Casts that may fail are tried, as pushdown may leave out a row that fails.
 func randomDecoded(rnd *rand.Rand) string {
 	return [...]string{
-		"{`value`:s}", "{`value`:n}", "{{`value`::STRING}:o.p[1]}", "{{`value`:n}?::INT}", "{{`value`:n}?::BIGINT}", "{{`value`:n}?::DOUBLE}", "{{`value`:o.p[1]}?::DECIMAL(9,2)}",
+		"{`value`:s}", "{`value`:n}", "{{`value`::STRING}:o.p[1]}", "{{`value`:n}?::INT}", "{{`value`:n}?::TINYINT}", "{{`value`:n}?::SMALLINT}", "{{`value`:n}?::FLOAT}", "{`offset`::FLOAT}", "{{{`value`?::JSON}:n}?::TINYINT}", "{{`value`:n}?::BIGINT}", "{{`value`:n}?::DOUBLE}", "{{`value`:o.p[1]}?::DECIMAL(9,2)}",
 		"{{`value`:n}?::TIMESTAMP}", "{{`value`:n}?::BOOLEAN}", "{`value`::STRING}", "{`offset`::STRING}", "{`key`::STRING}", "{{`value`:n}?::DATE}", "{`value`?::JSON}",
 		"{`offset`::DOUBLE}", "{`offset`::DECIMAL(20,0)}", "length({`value`:s})", "{`timestamp`::DATE}", "{`timestamp`::STRING}", "{{`value`:o}:p[0]}",
 		"{{`value`?::JSON}:n}", "{{`value`?::JSON}:o}", "{{{`value`?::JSON}:o}:p[1]}", "{{{`value`?::JSON}:o}:p[*]}", "{{{`value`?::JSON}:n}?::BIGINT}", "{{{`value`?::JSON}:n}?::INT}", "{{{`value`?::JSON}:n}?::DOUBLE}",
@@ -352,7 +352,7 @@ func randomDecoded(rnd *rand.Rand) string {
 func randomComputed(rnd *rand.Rand) string {
 	pick := func(list ...string) string { return list[rnd.IntN(len(list))] }
 	value := func() string {
-		return pick("`offset`", "`partition`", "length(`key`)", "{`value`:s}", "topic", "`key`", "{{`value`:n}?::DOUBLE}", "{{`value`:n}?::DECIMAL(9,2)}", "{{`value`:n}?::BIGINT}", "`timestamp`",
+		return pick("`offset`", "`partition`", "length(`key`)", "{`value`:s}", "topic", "`key`", "{{`value`:n}?::SMALLINT}", "{{`value`:n}?::FLOAT}", "{{`value`:n}?::DOUBLE}", "{{`value`:n}?::DECIMAL(9,2)}", "{{`value`:n}?::BIGINT}", "`timestamp`",
 			"NULL", "7", "-1", "1000", "2.5", "-0.125", "1e0", "18446744073709551615", "CAST(7 AS UNSIGNED)", "9999999999999999999999.5", "{`offset`::DECIMAL(20,0)}", "{{`value`:n}?::DECIMAL(30,8)}", "'none'", "''", "TRUE")
 	}
 	cond := func() string { return randomPredicate(rnd, 0) }

@@ -11,11 +11,26 @@ import (
 // Cast converts x to a type, by the rules of Spark's ANSI mode: a value that cannot be converted is an error, or with try NULL.
 // Pairs without a kernel are refused.
 func Cast(x Expr, to column.Type, try bool) (Expr, error) {
-	from := x.Type()
-	if from == to || from.Kind == to.Kind && to.Kind != column.Decimal && to.Kind != column.Timestamp {
+	return CastField(x, column.Field{Type: to}, try)
+}
+
+// CastField is Cast to what a column holds, whose Width may be less than that of its type: TINYINT and SMALLINT are an Int32 of 8 and 16 bits, FLOAT is a Float64 of 32.
+func CastField(x Expr, field column.Field, try bool) (Expr, error) {
+	from, to := x.Type(), field.Type
+	e := &cast{x: x, typ: to, try: try, least: math.MinInt64, most: math.MaxInt64}
+	if to.Kind == column.Int32 {
+		bits := field.Width
+		if bits == 0 {
+			bits = 32
+		}
+		e.most = 1<<(bits-1) - 1
+		e.least = -e.most - 1
+	}
+	e.single = to.Kind == column.Float64 && field.Width == 32
+	narrows := e.single || to.Kind == column.Int32 && e.most < math.MaxInt32
+	if !narrows && (from == to || from.Kind == to.Kind && to.Kind != column.Decimal && to.Kind != column.Timestamp) {
 		return x, nil
 	}
-	e := &cast{x: x, typ: to, try: try}
 	if !e.castable() {
 		return nil, unsupported("a cast of %v to %v is not computed on batches", from, to)
 	}
@@ -58,6 +73,9 @@ type cast struct {
 	x   Expr
 	typ column.Type
 	try bool
+	// least and most are the limits of an integer; single says that a Float64 has the values of FLOAT.
+	least, most int64
+	single      bool
 }
 
 func (e *cast) Type() column.Type { return e.typ }
@@ -66,10 +84,26 @@ func (e *cast) operands() []Expr  { return []Expr{e.x} }
 
 func (e *cast) String() string {
 	if e.try {
-		return fmt.Sprintf("%v?::%s", e.x, sqlName(e.typ))
+		return fmt.Sprintf("%v?::%s", e.x, e.target())
 	}
-	return fmt.Sprintf("%v::%s", e.x, sqlName(e.typ))
+	return fmt.Sprintf("%v::%s", e.x, e.target())
 }
+
+// target is the type as users write it.
+func (e *cast) target() string {
+	switch {
+	case e.single:
+		return "FLOAT"
+	case e.typ.Kind == column.Int32 && e.most == math.MaxInt8:
+		return "TINYINT"
+	case e.typ.Kind == column.Int32 && e.most == math.MaxInt16:
+		return "SMALLINT"
+	}
+	return sqlName(e.typ)
+}
+
+// fits reports whether the target takes an integer.
+func (e *cast) fits(x int64) bool { return x >= e.least && x <= e.most }
 
 // sqlName is t as users write it.
 func sqlName(t column.Type) string {
@@ -148,7 +182,7 @@ func (e *castEval) eval(in *column.Batch, sel []int32) (*column.Vector, error) {
 // fail handles a value that cannot be converted: NULL, or the error of its row.
 func (e *castEval) fail(fault convert.Fault, text []byte, i int32, n int) error {
 	if !e.try {
-		return &rowError{int(i), convert.Failed(fault, text, sqlName(e.typ))}
+		return &rowError{int(i), convert.Failed(fault, text, e.target())}
 	}
 	e.null(i, n)
 	return nil
@@ -190,6 +224,8 @@ func (e *castEval) direct(v *column.Vector, n int, rows []int32) (done bool, err
 		}
 	case from == column.Float64 && (to == column.Int32 || to == column.Int64):
 		return true, e.truncate(v, n, rows)
+	case from == column.Float64 && to == column.Float64:
+		return true, e.halve(v, n, rows)
 	case from == column.Float64, from.IsView():
 		return false, nil
 	case to == column.Bool:
@@ -215,8 +251,12 @@ func (e *castEval) direct(v *column.Vector, n int, rows []int32) (done bool, err
 			if from == column.Timestamp {
 				x = floorDiv(x, 1e6)
 			}
-			return x, to == column.Int64 || x == int64(int32(x))
+			return x, e.fits(x)
 		})
+	case to == column.Float64 && from != column.Timestamp && e.single:
+		for _, i := range rows {
+			out.Float[i] = float64(float32(v.Int[i]))
+		}
 	case to == column.Float64 && from != column.Timestamp:
 		for _, i := range rows {
 			out.Float[i] = float64(v.Int[i])
@@ -255,9 +295,22 @@ func (e *castEval) truncate(v *column.Vector, n int, rows []int32) error {
 		ok := x >= -1<<63 && x < 1<<63
 		if ok {
 			e.out.Int[i] = int64(x)
-			ok = e.typ.Kind == column.Int64 || int64(x) == int64(int32(x))
+			ok = e.fits(int64(x))
 		}
 		if !ok {
+			if err := e.fail(convert.Overflow, e.shown(v, n, i), i, n); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// halve gives doubles the precision of FLOAT.
+func (e *castEval) halve(v *column.Vector, n int, rows []int32) error {
+	for _, i := range rows {
+		x := float64(float32(v.Float[i]))
+		if e.out.Float[i] = x; math.IsInf(x, 0) && !math.IsInf(v.Float[i], 0) {
 			if err := e.fail(convert.Overflow, e.shown(v, n, i), i, n); err != nil {
 				return err
 			}

@@ -24,7 +24,7 @@ func (e *castEval) parse(v *column.Vector, n int, rows []int32) error {
 	case column.Int32:
 		for _, i := range rows {
 			x, fault := convert.Int64(e.whole(v, i))
-			if fault == convert.OK && x != int64(int32(x)) {
+			if fault == convert.OK && !e.fits(x) {
 				fault = convert.Overflow
 			}
 			if out.Int[i] = x; fault != convert.OK {
@@ -43,8 +43,12 @@ func (e *castEval) parse(v *column.Vector, n int, rows []int32) error {
 			}
 		}
 	case column.Float64:
+		read := convert.Float64
+		if e.single {
+			read = readSingle
+		}
 		for _, i := range rows {
-			x, fault := convert.Float64(v.Data[v.Beg[i]:v.End[i]])
+			x, fault := read(v.Data[v.Beg[i]:v.End[i]])
 			if out.Float[i] = x; fault != convert.OK {
 				if err := e.fail(fault, v.View(int(i)), i, n); err != nil {
 					return err
@@ -98,6 +102,12 @@ func (e *castEval) parse(v *column.Vector, n int, rows []int32) error {
 		}
 	}
 	return nil
+}
+
+// readSingle reads a FLOAT.
+func readSingle(text []byte) (float64, convert.Fault) {
+	f, fault := convert.Float32(text)
+	return float64(f), fault
 }
 
 // whole is the text of a number without the fraction, which a cast of a DECIMAL to an integer cuts off. Texts stay as they are.

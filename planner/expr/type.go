@@ -124,31 +124,38 @@ func (t Type) Engine() sql.Type {
 	}
 }
 
-// Column is the type of the result in column batches. ok is false for types that batches do not have: TINYINT, SMALLINT, FLOAT, and TIMESTAMP_NTZ, which reads
-// text in another way than TIMESTAMP.
-func (t Type) Column() (_ column.Type, ok bool) {
+// Column is what holds the result in column batches. ok is false for TIMESTAMP_NTZ, which reads text in another way than TIMESTAMP.
+func (t Type) Column() (_ column.Field, ok bool) {
+	f := column.Field{}
 	switch t.Kind {
 	case String:
-		return column.Type{Kind: column.Text}, true
+		f.Type.Kind = column.Text
+	case TinyInt:
+		f.Type.Kind, f.Width = column.Int32, 8
+	case SmallInt:
+		f.Type.Kind, f.Width = column.Int32, 16
 	case Int:
-		return column.Type{Kind: column.Int32}, true
+		f.Type.Kind = column.Int32
 	case BigInt:
-		return column.Type{Kind: column.Int64}, true
+		f.Type.Kind = column.Int64
+	case Float:
+		f.Type.Kind, f.Width = column.Float64, 32
 	case Double:
-		return column.Type{Kind: column.Float64}, true
+		f.Type.Kind = column.Float64
 	case Decimal:
-		return column.Type{Kind: column.Decimal, Precision: t.Precision, Scale: t.Scale}, true
+		f.Type = column.Type{Kind: column.Decimal, Precision: t.Precision, Scale: t.Scale}
 	case Boolean:
-		return column.Type{Kind: column.Bool}, true
+		f.Type.Kind = column.Bool
 	case Timestamp:
-		return column.Type{Kind: column.Timestamp, Scale: 6}, true
+		f.Type = column.Type{Kind: column.Timestamp, Scale: 6}
 	case Date:
-		return column.Type{Kind: column.Date}, true
+		f.Type.Kind = column.Date
 	case Binary:
-		return column.Type{Kind: column.Bytes}, true
+		f.Type.Kind = column.Bytes
 	case JSON:
-		return column.Type{Kind: column.JSON}, true
+		f.Type.Kind = column.JSON
 	default:
-		return column.Type{}, false
+		return f, false
 	}
+	return f, true
 }

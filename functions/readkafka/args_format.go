@@ -1,6 +1,7 @@
 package readkafka
 
 import (
+	"encoding/json"
 	"strings"
 
 	"millrace/internal/decode"
@@ -51,7 +52,7 @@ func (f *Format) needsTopic() bool {
 
 // decidingColumns are the arguments that decide which columns a call has.
 var decidingColumns = []string{"includeHeaders", "schemaEvolution", "format", "keyFormat", "schema", "inferSchema", "messageName", "descFilePath", "schemaRegistryUrl", "schemaRegistrySubject",
-	"schemaRegistryVersion", "schemaRegistryAuthUser", "schemaRegistryAuthPassword", "schemaRegistryAuthToken", "confluent.schema.registry.*", "keySubject", "mode", "tombstones", "delimiter", "quote", "escape", "comment", "header", "nullValue", "ignoreLeadingWhiteSpace", "ignoreTrailingWhiteSpace"}
+	"schemaRegistryVersion", "schemaRegistryAuthUser", "schemaRegistryAuthPassword", "schemaRegistryAuthToken", "schemaRegistryTimeout", "confluent.schema.registry.*", "keySubject", "mode", "errorHandling", "tombstones", "delimiter", "quote", "escape", "comment", "header", "nullValue", "ignoreLeadingWhiteSpace", "ignoreTrailingWhiteSpace"}
 
 // csvArguments are those of format csv alone.
 var csvArguments = []string{"delimiter", "quote", "escape", "comment", "header", "nullValue", "ignoreLeadingWhiteSpace", "ignoreTrailingWhiteSpace"}
@@ -86,7 +87,10 @@ func bindFormat(v *option.Values, env ArgsEnv) (Format, error) {
 	case "FAILFAST":
 		f.Mode = decode.FailFast
 	}
-	var err error
+	err := f.errorHandling(v)
+	if err != nil {
+		return f, err
+	}
 	if f.Registry, err = bindRegistry(v, env); err != nil {
 		return f, err
 	}
@@ -121,6 +125,28 @@ func bindFormat(v *option.Values, env ArgsEnv) (Format, error) {
 		return f, err
 	}
 	return f, f.protobuf(v, env)
+}
+
+// errorHandling binds the argument of Managed I/O that sends bad records to an output of their own: the name of the output, or an object that has it. There is one such
+// output for a streaming table, and none for a query; the rows that are left are the same.
+func (f *Format) errorHandling(v *option.Values) error {
+	if !v.Has("errorHandling") {
+		return nil
+	}
+	if v.Has("mode") {
+		return sqlerr.New(sqlerr.OptionConflict, "'%s' and '%s' exclude each other", v.As("errorHandling"), v.As("mode")).WithHint("keep one of them: bad records are left out, as with mode => 'DROPMALFORMED'")
+	}
+	text := strings.TrimSpace(v.String("errorHandling"))
+	if strings.HasPrefix(text, "{") {
+		var object struct{ Output string }
+		d := json.NewDecoder(strings.NewReader(text))
+		d.DisallowUnknownFields()
+		if err := d.Decode(&object); err != nil || object.Output == "" {
+			return v.Invalid("errorHandling", "is '%s', expected an object with 'output'", option.Show(text)).WithHint("map('output', 'errors'), or 'errors'")
+		}
+	}
+	f.Mode = decode.DropMalformed
+	return nil
 }
 
 // notFor is the error for an argument that means nothing to a format.

@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"time"
 
 	"millrace/internal/kafka"
 	"millrace/internal/option"
@@ -23,6 +24,7 @@ func RegistryArguments() []option.Option {
 		{Name: "schemaRegistryAuthUser", Type: option.String, Doc: "The user for basic authentication at the registry.", Example: "'reader'"},
 		{Name: "schemaRegistryAuthPassword", Type: option.String, Secret: true, Doc: "The password of that user.", Example: "'…'"},
 		{Name: "schemaRegistryAuthToken", Type: option.String, Secret: true, Doc: "A token for bearer authentication at the registry.", Example: "'…'"},
+		{Name: "schemaRegistryTimeout", Type: option.Duration, Default: "10s", Doc: "How long the registry may take to give a schema, all tries together.", Example: "'30s'"},
 		{Name: "confluent.schema.registry.*", Aliases: []string{"schema.registry.*"}, Type: option.Scalar, SecretName: secretRegistryProperty,
 			Doc: "A property of Java clients: basic.auth.user.info, bearer.auth.token, and those of ssl, which mean the same as for Kafka.", Example: "'reader:secret'"},
 	}
@@ -53,9 +55,18 @@ func secretRegistryProperty(name string) bool {
 	return property == "basic.auth.user.info" || property == "bearer.auth.token" || kafka.Properties.IsSecret(property)
 }
 
+// The bounds of schemaRegistryTimeout.
+const (
+	leastPatience = 100 * time.Millisecond
+	mostPatience  = 5 * time.Minute
+)
+
 // bindRegistry binds RegistryArguments.
 func bindRegistry(v *option.Values, env ArgsEnv) (registryArgs, error) {
-	a := registryArgs{user: v.String("schemaRegistryAuthUser"), password: v.String("schemaRegistryAuthPassword"), token: v.String("schemaRegistryAuthToken")}
+	a := registryArgs{user: v.String("schemaRegistryAuthUser"), password: v.String("schemaRegistryAuthPassword"), token: v.String("schemaRegistryAuthToken"), patience: v.Duration("schemaRegistryTimeout")}
+	if a.patience < leastPatience || a.patience > mostPatience {
+		return a, v.Invalid("schemaRegistryTimeout", "is '%s', allowed is '100ms' to '5m'", a.patience)
+	}
 	ssl := map[string]string{}
 	seen := map[string]string{}
 	for name, value := range v.Under("confluent.schema.registry.*") {
@@ -81,7 +92,7 @@ func bindRegistry(v *option.Values, env ArgsEnv) (registryArgs, error) {
 		v.Warnings = append(v.Warnings, warnings...)
 	}
 	if !v.Has("schemaRegistryUrl") {
-		for _, name := range []string{"schemaRegistryAuthUser", "schemaRegistryAuthPassword", "schemaRegistryAuthToken"} {
+		for _, name := range []string{"schemaRegistryAuthUser", "schemaRegistryAuthPassword", "schemaRegistryAuthToken", "schemaRegistryTimeout"} {
 			if v.Has(name) {
 				return a, sqlerr.New(sqlerr.OptionMissing, "'%s' is given without 'schemaRegistryUrl'", v.As(name)).WithHint("for example schemaRegistryUrl => 'http://localhost:8081'")
 			}

@@ -318,6 +318,22 @@ func TestReasonsThatNameTheMistake(t *testing.T) {
 	}
 }
 
+func TestErrorHandlingOfManagedIO(t *testing.T) {
+	s := newSession(t, newTopic(t, values(`{"id":1}`, `{"id":"x"}`, `{`)...))
+	for _, output := range []string{"errors", `{"output":"errors"}`} {
+		expectRows(t, s.both("SELECT id FROM %s", ", 'format', 'json', 'schema', 'id INT', 'error_handling', '"+output+"'"), "1")
+	}
+	for args, want := range map[string]string{
+		", 'errorHandling', '{}'":                      "expected an object with 'output'",
+		", 'errorHandling', '{\"out\":\"x\"}'":         "expected an object with 'output'",
+		", 'errorHandling', 'x', 'mode', 'PERMISSIVE'": "'errorHandling' and 'mode' exclude each other",
+	} {
+		if _, err := s.query("SELECT id FROM " + s.call("'subscribe', 't', 'format', 'json', 'schema', 'id INT'"+args)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", args, err)
+		}
+	}
+}
+
 func TestNestedTypesAreThoseOfTheSchema(t *testing.T) {
 	s := newSession(t, newTopic(t, values(
 		`{"c": {"n": "7", "z": 1, "t": 12}, "l": [1, "2", 3.0], "m": {"a": "1.005"}}`,

@@ -74,7 +74,7 @@ func (r *Registries) acquire(a *registryArgs) (*registryClient, error) {
 		if err != nil {
 			return nil, err
 		}
-		client, err := registry.New(registry.Config{URLs: a.urls(), User: a.user, Password: a.password, Token: a.token, TLS: tls, Allow: r.allow})
+		client, err := registry.New(registry.Config{URLs: a.urls(), User: a.user, Password: a.password, Token: a.token, Patience: a.patience, TLS: tls, Allow: r.allow})
 		if err != nil {
 			return nil, err
 		}
@@ -148,6 +148,8 @@ type registryArgs struct {
 	// list are the URLs with commas between them, empty for no registry.
 	list                  string
 	user, password, token string
+	// patience bounds the time for a schema.
+	patience time.Duration
 	// properties are the ssl.* properties, as the text of a JSON object; empty for none.
 	properties string
 	// subject and keySubject are those of values and keys, empty for the usual ones; version is that of the former, 0 for the latest.
@@ -161,7 +163,7 @@ func (a *registryArgs) urls() []string { return strings.Split(a.list, ",") }
 
 // key tells apart what must not share a client. It is a hash, as it holds secrets.
 func (a *registryArgs) key() string {
-	h := sha256.Sum256([]byte(strings.Join([]string{a.list, a.user, a.password, a.token, a.properties}, "\x00")))
+	h := sha256.Sum256([]byte(strings.Join([]string{a.list, a.user, a.password, a.token, a.properties, a.patience.String()}, "\x00")))
 	return hex.EncodeToString(h[:])
 }
 

@@ -35,6 +35,9 @@ type Client struct {
 	known  map[version]*Schema // never of Latest
 	absent map[id]time.Time    // until when an id counts as unknown
 	first  int                 // the URL that answered last
+	// silent is the error of a registry that did not answer in time, and silentUntil for how long nobody waits for it again.
+	silent      error
+	silentUntil time.Time
 }
 
 // id names a schema: by number, or by guid where that is not empty.
@@ -53,6 +56,8 @@ const (
 	// absentFor is how long an id that the registry does not know is not asked for again: a schema may be registered after a record was met that
 	// names it, and a topic full of wrong ids must not become a flood of requests.
 	absentFor = 5 * time.Second
+	// silentFor is how long a registry that let somebody wait in vain is not asked again: a statement may ask several times, and there are many statements.
+	silentFor = 5 * time.Second
 	// maxAbsent and maxKnown bound the caches: ids come from records.
 	maxAbsent = 10_000
 	maxKnown  = 10_000
@@ -279,16 +284,31 @@ func asking[V any](ctx context.Context, c *Client, request func(context.Context,
 	return v, err
 }
 
-// ask sends a request until a URL answers it or ctx ends, beginning with the URL that answered last: once at each URL, then again after a pause that
-// grows.
+// ask sends a request as try does, unless the registry has just let others wait in vain.
 func ask[V any](ctx context.Context, c *Client, request func(context.Context, *sr.Client) (V, error)) (v V, err error) {
 	c.mu.Lock()
-	first := c.first
+	first, silent := c.first, c.silent
+	if silent != nil && time.Now().After(c.silentUntil) {
+		c.silent, silent = nil, nil
+	}
 	c.mu.Unlock()
+	if silent != nil {
+		return v, silent
+	}
+	begin := time.Now()
+	v, err = try(ctx, c, first, request)
+	if sqlerr.HasKind(err, sqlerr.RegistryTimeout) && time.Since(begin) >= c.config.Timeout { // else the statement had less time
+		err = c.wasSilent(err)
+	}
+	return v, err
+}
+
+// try sends a request until a URL answers it or ctx ends, beginning with one of the URLs: once at each, then again after a pause that grows.
+func try[V any](ctx context.Context, c *Client, first int, request func(context.Context, *sr.Client) (V, error)) (v V, err error) {
 	wait, begin := firstPause, time.Now()
 	hopeful := false // a URL of this round may answer later
-	for try := 0; ; try++ {
-		at := (first + try) % len(c.urls)
+	for n := 0; ; n++ {
+		at := (first + n) % len(c.urls)
 		var tried error
 		if v, tried = request(ctx, c.urls[at]); tried == nil {
 			c.mu.Lock()
@@ -301,7 +321,7 @@ func ask[V any](ctx context.Context, c *Client, request func(context.Context, *s
 		case !errors.Is(ended, context.DeadlineExceeded):
 			return v, ended
 		case err == nil:
-			return v, unreachable(c.config.URLs[at], "does not answer").WithCause(tried)
+			return v, silence(c.config.URLs[at]).WithCause(tried)
 		default: // what went wrong before says more than that there was no time left
 			return v, err
 		}
@@ -322,4 +342,14 @@ func ask[V any](ctx context.Context, c *Client, request func(context.Context, *s
 		}
 		wait = min(2*wait, maxPause)
 	}
+}
+
+// wasSilent is the error of a registry that takes requests and does not answer; who asks soon gets it at once.
+func (c *Client) wasSilent(cause error) error {
+	err := sqlerr.New(sqlerr.RegistryTimeout, "schema registry '%s' does not answer within %s", c.URL(), c.config.Patience).WithCause(cause).
+		WithHint("'schemaRegistryTimeout' allows more time; no record was judged bad")
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.silent, c.silentUntil = err, time.Now().Add(silentFor)
+	return err
 }

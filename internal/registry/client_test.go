@@ -373,7 +373,7 @@ func TestErrorsOfTheRegistry(t *testing.T) {
 		{"silence", func(_ http.ResponseWriter, r *http.Request) bool {
 			<-r.Context().Done()
 			return true
-		}, sqlerr.RegistryUnreachable, "in time"},
+		}, sqlerr.RegistryTimeout, "within 300ms"},
 		{"a way to elsewhere", func(w http.ResponseWriter, r *http.Request) bool {
 			http.Redirect(w, r, "http://169.254.169.254/latest/meta-data", http.StatusFound)
 			return true
@@ -399,6 +399,61 @@ func TestErrorsOfTheRegistry(t *testing.T) {
 				t.Errorf("a secret in %v", err)
 			}
 		})
+	}
+}
+
+// A registry that takes connections and says nothing costs the first who ask their patience, and nobody else for a while.
+func TestASilentRegistry(t *testing.T) {
+	var accepted atomic.Int64
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var open sync.WaitGroup
+	open.Go(func() {
+		var held []net.Conn
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				break
+			}
+			accepted.Add(1)
+			held = append(held, c)
+		}
+		for _, c := range held {
+			c.Close()
+		}
+	})
+	defer open.Wait()
+	defer l.Close()
+	const patience = 200 * time.Millisecond
+	c := client(t, Config{URLs: []string{"http://" + l.Addr().String()}, Patience: patience})
+	begin := time.Now()
+	_, err = c.SchemaByID(t.Context(), 1)
+	if e, ok := sqlerr.As(err); !ok || e.Kind != sqlerr.RegistryTimeout || !strings.Contains(e.Msg, "does not answer within 200ms") || !strings.Contains(e.Hint, "schemaRegistryTimeout") {
+		t.Errorf("%v", err)
+	}
+	if took := time.Since(begin); took > 20*patience {
+		t.Errorf("took %s", took)
+	}
+	before := accepted.Load()
+	for range 50 {
+		if _, err := c.SchemaOf(t.Context(), "s", Latest); !sqlerr.HasKind(err, sqlerr.RegistryTimeout) {
+			t.Errorf("%v", err)
+		}
+	}
+	if n := accepted.Load() - before; n != 0 {
+		t.Errorf("asked %d times more", n)
+	}
+	// After a while it is asked again, and may answer.
+	c.mu.Lock()
+	c.silentUntil = time.Now().Add(-time.Millisecond)
+	c.mu.Unlock()
+	if _, err := c.SchemaOf(t.Context(), "s", Latest); !sqlerr.HasKind(err, sqlerr.RegistryTimeout) || accepted.Load() == before {
+		t.Errorf("%v, asked %d times more", err, accepted.Load()-before)
+	}
+	if full, err := (Config{URLs: []string{"a", "b"}}).complete(); err != nil || full.Patience > 10*time.Second || full.Timeout > full.Patience/2 {
+		t.Errorf("%+v, %v", full, err)
 	}
 }
 

@@ -28,23 +28,22 @@ type Config struct {
 	// Redirect decides whether a redirection is followed, as http.Client.CheckRedirect does. nil follows up to three within the same scheme, host and
 	// port.
 	Redirect func(next *http.Request, via []*http.Request) error
-	// Timeout bounds one request (10 s), Patience all tries for one schema together (30 s), MaxAnswer the bytes of an answer (8 MiB). Zero is the
-	// default.
+	// Patience bounds all tries for one schema together (10 s), Timeout one request (Patience, with several URLs a part of it that leaves time for the next), MaxAnswer
+	// the bytes of an answer (8 MiB). Zero is the default.
 	Timeout, Patience time.Duration
 	MaxAnswer         int64
 }
 
 const (
-	defaultTimeout   = 10 * time.Second
-	defaultPatience  = 30 * time.Second
+	defaultPatience  = 10 * time.Second
 	defaultMaxAnswer = 8 << 20
 	maxRedirects     = 3
 )
 
 // complete fills in defaults, and takes credentials out of the URLs.
 func (c Config) complete() (Config, error) {
-	c.Timeout = cmp.Or(c.Timeout, defaultTimeout)
 	c.Patience = cmp.Or(c.Patience, defaultPatience)
+	c.Timeout = cmp.Or(c.Timeout, c.Patience/time.Duration(max(1, len(c.URLs))))
 	c.MaxAnswer = cmp.Or(c.MaxAnswer, defaultMaxAnswer)
 	if c.Redirect == nil {
 		c.Redirect = sameOrigin

@@ -8,6 +8,7 @@
 //
 //	UnknownID              no such id: a property of the record, not of the registry
 //	RegistryUnreachable    after all tries
+//	RegistryTimeout        it takes connections and stays silent; for a few seconds nobody waits for it again
 //	RegistryAuth, RegistryTLS, RegistryHostRefused, RegistryProtocol, RegistryNotFound
 //
 // References are fetched along with a schema, all the way down.

@@ -106,6 +106,8 @@ func judge(at string, err error) (outcome, error) {
 		return soon, unreachable(at, "closes the connection without an answer, as a port does that does not speak HTTP").WithCause(err)
 	case errors.As(err, &unknownName) && unknownName.IsNotFound, errors.As(err, &network) && network.Op == "dial":
 		return soon, unreachable(at, "cannot be reached: "+cause(err)).WithCause(err)
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded):
+		return again, silence(at).WithCause(err)
 	default:
 		return again, unreachable(at, "cannot be reached: "+cause(err)).WithCause(err)
 	}
@@ -115,6 +117,11 @@ func judge(at string, err error) (outcome, error) {
 func unreachable(at, what string) *sqlerr.Error {
 	return sqlerr.New(sqlerr.RegistryUnreachable, "schema registry '%s' %s", at, what).
 		WithHint("check 'schemaRegistryUrl', that the registry runs, and that the server's network reaches it; no record was judged bad")
+}
+
+// silence is the error of a request without an answer.
+func silence(at string) *sqlerr.Error {
+	return sqlerr.New(sqlerr.RegistryTimeout, "schema registry '%s' does not answer in time", at)
 }
 
 func judgeAnswer(at string, answer *sr.ResponseError) (outcome, error) {

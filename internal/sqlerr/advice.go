@@ -63,6 +63,7 @@ var advice = map[*Kind]string{
 	RuleViolated:        "Change the rule by `CREATE OR REFRESH STREAMING TABLE`, for example to `ON VIOLATION DROP ROW`, or make the query give another value; the table goes on at the record that the message names.",
 	BadRecord:           "`mode => 'PERMISSIVE'` keeps such records as NULLs with the reason in `_error`, `mode => 'DROPMALFORMED'` leaves them out.",
 	RegistryUnreachable: "Check that the registry listens at the URL and that the network lets the server reach it. It is not bad data: no record was judged.",
+	RegistryTimeout:     "Look at what hangs: the registry, its database, or a proxy before it. `schemaRegistryTimeout` allows more time. It is not bad data: no record was judged.",
 	RegistryAuth:        "Check the user and password or the token of the registry, and what they may read there.",
 	RegistryHostRefused: "An administrator of the server adds the address to `--allow-hosts`; link-local and metadata addresses have to be named there.",
 	RegistryTLS:         "Give the authority that signed the registry's certificate, and use the name that the certificate is for.",

@@ -82,6 +82,7 @@ var (
 	RegistryProtocol    = kind("REGISTRY_PROTOCOL_MISMATCH", 31074, "HY000", User, false, "The address answers, but not as a schema registry does.")
 	RegistryNotFound    = kind("REGISTRY_NOT_FOUND", 31075, "HY000", User, false, "The schema registry has no such subject, version or schema.")
 	SchemaEvolved       = kind("REGISTRY_SCHEMA_EVOLVED", 31076, "HY000", User, false, "A streaming table with schemaEvolution => 'restart' has met records of a newer version of its subject.")
+	RegistryTimeout     = kind("REGISTRY_TIMEOUT", 31078, "HY000", External, true, "The schema registry takes connections and does not answer in time.")
 	RegistryRefused     = kind("REGISTRY_REFUSED", 31077, "HY000", User, false, "The schema registry does not take a schema, as a rule because it is not compatible with the one before.")
 
 	ScanMemory = kind("SCAN_MEMORY", 31040, "HY000", User, false, "The statement needs more memory than its budget.")

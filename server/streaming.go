@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/dolthub/go-mysql-server/sql"
@@ -84,6 +85,10 @@ func (x *session) createStreaming(c *sql.Context, st *statement, own dialect.Cre
 	if strings.Contains(own.Table.Name, "$") {
 		return sqlerr.New(sqlerr.OptionInvalid, "the name of a streaming table may not contain '$'").WithHint("names with $ are those of the tables that belong to it, such as %s$errors", strings.ReplaceAll(own.Table.Name, "$", "_"))
 	}
+	if holdsSecret(own.Query) {
+		return sqlerr.New(sqlerr.OptionForbidden, "the query holds a secret, which would be kept in clear with the definition of the table").
+			WithHint("name it: secret('scope', 'key'), or connection => 'name' of a CREATE CONNECTION, which is stored encrypted")
+	}
 	mode, err := c.GetSessionVariable(c, createVariable)
 	if err != nil {
 		return err
@@ -120,6 +125,15 @@ func (x *session) createStreaming(c *sql.Context, st *statement, own dialect.Cre
 		c.Warn(planner.WarningCode, "database '%s' was created", name.Database)
 	}
 	return err
+}
+
+// named is a secret by its name, which is none.
+var named = regexp.MustCompile(`(?i)\bsecret\s*\(\s*'[^']*'\s*,\s*'[^']*'\s*\)`)
+
+// holdsSecret reports whether a query has a secret in clear.
+func holdsSecret(query string) bool {
+	query = named.ReplaceAllString(query, "NULL")
+	return redact(query).text != query
 }
 
 // ensureDatabase makes a database that does not exist.

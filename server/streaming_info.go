@@ -253,7 +253,7 @@ var streamingEventsSchema = tableColumns("streaming_event_log",
 )
 
 // levels are the levels of events that are not INFO.
-var levels = map[string]string{string(executor.Failed): "ERROR", string(executor.Stalled): "WARN", "data_loss": "WARN", executor.EventMirror: "WARN", executor.FlowProgress: "METRICS"}
+var levels = map[string]string{string(executor.Failed): "ERROR", string(executor.Stalled): "WARN", "data_loss": "WARN", executor.EventMirror: "WARN", executor.EventBad: "WARN", executor.FlowProgress: "METRICS"}
 
 func (e *engine) streamingEventRows(c *sql.Context) []sql.Row {
 	var rows []sql.Row

@@ -34,12 +34,14 @@ var (
 	descFailed  = streamingDesc("expectation_failed_records_total", "Rows that did not meet the expectation since the table was made or emptied.", "expectation")
 	descMirror  = streamingDesc("offset_commit_failures_total", "Failed attempts to show positions to a consumer group (commitOffsets) since the process started; absent without one.")
 	descExpired = streamingDesc("expired_rows_total", "Rows that retention has removed since the process started.")
+	descTook    = streamingDesc("commit_seconds", "The time of commits in the store.")
+	descFresh   = streamingDesc("freshness_seconds", "The time from the timestamp of the oldest record of a commit until its row can be seen, while the table follows its topics.")
 	descCommit  = streamingDesc("last_commit_timestamp_seconds", "When something was committed last, 0 for never.")
 )
 
 // Describe implements prometheus.Collector.
 func (m streamingMetrics) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{descState, descLag, descRows, descRecords, descBytes, descBatches, descBad, descPassed, descFailed, descMirror, descExpired, descCommit} {
+	for _, d := range []*prometheus.Desc{descState, descLag, descRows, descRecords, descBytes, descBatches, descBad, descPassed, descFailed, descMirror, descTook, descFresh, descExpired, descCommit} {
 		to <- d
 	}
 }
@@ -92,6 +94,11 @@ func (m streamingMetrics) Collect(to chan<- prometheus.Metric) {
 			add(descMirror, prometheus.CounterValue, float64(s.Mirrored.Failures))
 		}
 		add(descExpired, prometheus.CounterValue, float64(m.tables.Expired(definition.ID).Rows))
+		times := t.Latencies()
+		for d, h := range map[*prometheus.Desc]*executor.Histogram{descTook: &times.Commit, descFresh: &times.Fresh} {
+			count, sum, atMost := h.Counts()
+			to <- prometheus.MustNewConstHistogram(d, count, sum, atMost, n.Database, n.Table)
+		}
 		add(descCommit, prometheus.GaugeValue, commit)
 	})
 }

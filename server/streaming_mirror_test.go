@@ -15,7 +15,12 @@ import (
 // metric is the value of a line of /metrics, -1 without one.
 func metric(t *testing.T, r *running, name string) float64 {
 	t.Helper()
-	for line := range strings.Lines(metricsText(t, r)) {
+	return metricIn(t, metricsText(t, r), name)
+}
+
+func metricIn(t *testing.T, text, name string) float64 {
+	t.Helper()
+	for line := range strings.Lines(text) {
 		if value, ok := strings.CutPrefix(line, name+" "); ok {
 			v, err := strconv.ParseFloat(strings.TrimSpace(value), 64)
 			if err != nil {

@@ -19,6 +19,8 @@ type step struct {
 	bad *column.Batch
 	// newest are the greatest timestamps read of each partition.
 	newest map[store.Partition]int64
+	// oldest is the least timestamp of what a table that follows its topics read, 0 for none.
+	oldest int64
 	// records and bytes were read for offsets; start is when that began, computed when the rows were there.
 	records, bytes, offsets int64
 	start, computed         time.Time
@@ -54,7 +56,9 @@ func (t *Table) commit(ctx context.Context, st step) error {
 	failpoint.Hit("commit.after")
 	p.Duration.Commit = time.Since(began)
 	t.lastBatch = time.Now()
-	t.applied(st.moves, st.newest, p)
+	t.applied(st, p)
+	t.badLog.add(st)
+	t.tellBad(false)
 	t.quality.add(&p)
 	if t.quality.due() {
 		t.report()

@@ -129,11 +129,8 @@ func replanned(err error) error {
 
 // discover looks whether something else is to be read: partitions that are new or gone, a backlog that all lanes should read.
 func (t *Table) discover(ctx context.Context, cluster *kafka.Cluster, read Read, plan *checkpoint.Plan) error {
-	sel := read.Spec.Select
-	if sel.Missing == kafka.MissingAwaited {
-		sel.Missing = kafka.MissingSkipped
-	}
-	snap, err := cluster.Snapshot(ctx, sel)
+	t.tellBad(false)
+	snap, err := t.snapshot(ctx, cluster, read)
 	if err != nil {
 		return err
 	}
@@ -156,7 +153,7 @@ func (t *Table) taken(ctx context.Context, q Query, r *records) error {
 	if len(moves) == 0 {
 		return nil
 	}
-	st := step{start: time.Now(), records: int64(r.rows), bytes: r.bytes, moves: moves, newest: r.newest}
+	st := step{start: time.Now(), records: int64(r.rows), bytes: r.bytes, moves: moves, newest: r.newest, oldest: r.oldest}
 	for _, m := range moves {
 		st.offsets += m.To.Offset - m.From.Offset
 	}

@@ -58,6 +58,8 @@ type records struct {
 	reached map[store.Partition]reached
 	// newest are the greatest timestamps, in milliseconds.
 	newest map[store.Partition]int64
+	// oldest is the least of all timestamps, 0 for none.
+	oldest int64
 }
 
 type reached struct {
@@ -104,10 +106,12 @@ func (r *records) note(b *column.Batch, first int) {
 		newest := int64(0)
 		if !times.IsNull(i) {
 			newest = times.Int[i]
+			r.aged(newest)
 		}
 		for end < b.N && numbers.Int[end] == numbers.Int[i] && string(topics.View(end)) == string(topics.View(i)) {
 			if !times.IsNull(end) {
 				newest = max(newest, times.Int[end])
+				r.aged(times.Int[end])
 			}
 			end++
 		}
@@ -115,6 +119,13 @@ func (r *records) note(b *column.Batch, first int) {
 		r.pass(p, offsets.Int[end-1]+1, -1)
 		r.newest[p] = max(r.newest[p], newest/1000)
 		i = end
+	}
+}
+
+// aged notes the timestamp of a record, in microseconds.
+func (r *records) aged(at int64) {
+	if ms := at / 1000; r.oldest == 0 || ms < r.oldest {
+		r.oldest = ms
 	}
 }
 

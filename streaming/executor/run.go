@@ -3,6 +3,8 @@ package executor
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 	"strconv"
 	"time"
 
@@ -126,6 +128,7 @@ func (t *Table) batches() int64 {
 // release lets go of the table in the store.
 func (t *Table) release() {
 	t.report()
+	t.tellBad(true)
 	if t.lease.Epoch == 0 {
 		return
 	}
@@ -233,11 +236,7 @@ func (t *Table) learn(ctx context.Context, q Query) error {
 
 // look asks what the topics hold, and plans. It deals with what is lost, and with partitions that the table has no positions of yet.
 func (t *Table) look(ctx context.Context, cluster *kafka.Cluster, read Read) (*checkpoint.Plan, *kafka.Snapshot, error) {
-	sel := read.Spec.Select
-	if sel.Missing == kafka.MissingAwaited {
-		sel.Missing = kafka.MissingSkipped
-	}
-	snap, err := cluster.Snapshot(ctx, sel)
+	snap, err := t.snapshot(ctx, cluster, read)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -268,6 +267,25 @@ func (t *Table) look(ctx context.Context, cluster *kafka.Cluster, read Read) (*c
 	}
 	t.setEnds(plan.Ends())
 	return &plan, snap, nil
+}
+
+// snapshot asks for the partitions of the read, also those of which the query wants nothing.
+func (t *Table) snapshot(ctx context.Context, cluster *kafka.Cluster, read Read) (*kafka.Snapshot, error) {
+	sel := read.Spec.Select
+	if sel.Missing == kafka.MissingAwaited {
+		sel.Missing = kafka.MissingSkipped
+	}
+	assigned := sel.Assign
+	if !t.record.Started || assigned == nil {
+		return cluster.Snapshot(ctx, sel)
+	}
+	// A partition that was read and is not there any more says something, which the error for one that is assigned and not there would hide.
+	sel.Assign, sel.Topics = nil, slices.Sorted(maps.Keys(assigned))
+	snap, err := cluster.Snapshot(ctx, sel)
+	if err != nil {
+		return nil, err
+	}
+	return filtered(snap, func(topic string, partition int32) bool { return slices.Contains(assigned[topic], partition) }), nil
 }
 
 // within leaves out the partitions of which the query's own predicates want nothing.

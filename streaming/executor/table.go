@@ -81,7 +81,9 @@ type Table struct {
 	tallies   []Tally // of the table's expectations, since it is empty
 	history   []Progress
 	mirrored  Mirrored
-	idle      logBounds
+	// commits and fresh are Latencies.
+	commits, fresh Histogram
+	idle           logBounds
 	// evolves says that the next to compile a query of a table that stops for columns takes the newest.
 	evolves   bool
 	changed   chan struct{} // closed when any of these changes
@@ -101,6 +103,7 @@ type Table struct {
 	columns []column.Field // of the query
 	checker checker
 	quality quality
+	badLog  badLog
 	fields  []scan.Field // to gather
 	request scan.Request // what the query asks of a source
 	// followed is what the query says of newer schemas.
@@ -129,7 +132,7 @@ func New(c Config) *Table {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
 	t := &Table{Config: c, name: c.Name, log: c.Log, done: make(chan struct{}), wake: make(chan struct{}, 1), changed: make(chan struct{}), settings: c.Settings.withDefaults(), wanted: c.Refreshes, served: c.Refreshes,
-		paused: c.Paused, evolves: true, state: Starting, since: time.Now(), newest: map[store.Partition]int64{}}
+		paused: c.Paused, commits: newHistogram(commitBounds), fresh: newHistogram(freshBounds), evolves: true, state: Starting, since: time.Now(), newest: map[store.Partition]int64{}}
 	if c.Paused {
 		t.state = Paused
 	}
@@ -266,12 +269,16 @@ func sortPartitions(list []PartitionStatus) {
 }
 
 // applied takes a commit over into what others see.
-func (t *Table) applied(moves []store.Move, newest map[store.Partition]int64, p Progress) {
+func (t *Table) applied(st step, p Progress) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.positions = checkpoint.Apply(t.positions, moves)
-	for part, ms := range newest {
+	t.positions = checkpoint.Apply(t.positions, st.moves)
+	for part, ms := range st.newest {
 		t.newest[part] = max(t.newest[part], ms)
+	}
+	t.commits.observe(p.Duration.Commit)
+	if st.oldest > 0 {
+		t.fresh.observe(time.Since(time.UnixMilli(st.oldest)))
 	}
 	t.totals.batches++
 	t.totals.rows += p.Rows

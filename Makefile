@@ -68,6 +68,10 @@ bench-check: build bin/bench ## measures again and fails when something became s
 bench-kafka: build bin/bench ## the same on Apache Kafka, into bench/results/kafka.md
 	bin/bench -kafka -out bench/results/kafka
 
+.PHONY: bench-postgres
+bench-postgres: build bin/bench ## streaming tables in PostgreSQL, against COPY, into bench/results/postgres.md
+	bin/bench -postgres -records 2000000 -only P10,P11 -slopes=false -out bench/results/postgres
+
 .PHONY: bin/bench
 bin/bench:
 	go build -tags $(TAGS) -o bin/bench ./bench

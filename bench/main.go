@@ -33,6 +33,8 @@ type config struct {
 	out     string
 	// kafka: brokers are Apache Kafka, not the embedded one.
 	kafka bool
+	// postgres: streaming tables are kept in PostgreSQL, not in the server's directory.
+	postgres bool
 	// slopes: how cost grows is measured too.
 	slopes bool
 	// seconds is how long a closed loop runs.
@@ -49,6 +51,9 @@ func (c *config) command() string {
 	}
 	if c.kafka {
 		text += " -kafka"
+	}
+	if c.postgres {
+		text += " -postgres"
 	}
 	return text
 }
@@ -89,6 +94,7 @@ func run(ctx context.Context, args []string) error {
 	fs.Float64Var(&c.seconds, "seconds", 3, "length of a closed loop of P15")
 	fs.BoolVar(&c.slopes, "slopes", true, "measure how cost grows as well (SLOPES in -only)")
 	fs.BoolVar(&c.kafka, "kafka", false, "on Apache Kafka, which scripts/kafka/broker starts")
+	fs.BoolVar(&c.postgres, "postgres", false, "streaming tables in PostgreSQL, which scripts/postgres/server starts; P10 is against COPY then")
 	only := fs.String("only", "", "comma list of measurements, such as P1,P7; empty for all")
 	if err := fs.Parse(args); err != nil {
 		return err

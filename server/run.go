@@ -125,6 +125,8 @@ func (x *session) answer(c *sql.Context, st *statement, values map[string]sqlpar
 		return x.describe(c, own, r)
 	case dialect.CreateConnection, dialect.DropConnection, dialect.ShowConnections, dialect.DescribeConnection:
 		return x.connection(c, own, r)
+	case dialect.CreateFlow, dialect.DropFlow, dialect.AlterFlow, dialect.ShowFlows, dialect.ShowCreateFlow:
+		return x.flowStatement(c, st, r)
 	case dialect.InsertIntoSink:
 		return x.insertIntoSink(c, st, values, r)
 	case dialect.CreateStreamingTable, dialect.RefreshStreamingTable, dialect.AlterStreamingTable, dialect.DropStreamingTable, dialect.ShowStreamingTables,

@@ -31,6 +31,12 @@ func (x *session) streamingStatement(c *sql.Context, st *statement, r results) e
 	if m == nil {
 		return sqlerr.New(sqlerr.ServerGone, "the server is starting")
 	}
+	if n, changes := changedTable(st.own); changes {
+		name := x.nameOf(n)
+		if t, ok := x.engine.catalog.Table(name.Database, name.Table); ok && isFlow(t) {
+			return sqlerr.New(sqlerr.TableState, "'%s' is a flow, not a table", name).WithHint("ALTER FLOW … PAUSE, RESUME and DROP FLOW change it")
+		}
+	}
 	var err error
 	switch own := st.own.(type) {
 	case dialect.CreateStreamingTable:
@@ -287,4 +293,19 @@ func (x *session) describeExtended(c *sql.Context, n dialect.TableName, r result
 	add("Rows", "%d", stats.Rows)
 	add("Bytes", "%d", stats.Bytes)
 	return x.answerRows(c, textSchema("col_name", "data_type", "comment"), sql.RowsToRowIter(rows...), r)
+}
+
+// changedTable is the table that a statement makes, changes or drops.
+func changedTable(own dialect.Statement) (n dialect.TableName, ok bool) {
+	switch own := own.(type) {
+	case dialect.CreateStreamingTable:
+		return own.Table, true
+	case dialect.RefreshStreamingTable:
+		return own.Table, true
+	case dialect.AlterStreamingTable:
+		return own.Table, true
+	case dialect.DropStreamingTable:
+		return own.Table, true
+	}
+	return n, false
 }

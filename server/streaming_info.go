@@ -23,6 +23,7 @@ func streamingInfo(e *engine) map[string]infoTable {
 		"streaming_table_progress":   {streamingProgressSchema, e.streamingProgressRows},
 		"streaming_table_errors":     {streamingErrorsSchema, e.streamingErrorRows},
 		"streaming_event_log":        {streamingEventsSchema, e.streamingEventRows},
+		"streaming_flows":            {streamingFlowsSchema, e.flowRows},
 
 		"streaming_table_expectations": {streamingExpectationsSchema, e.streamingExpectationRows},
 	}
@@ -60,6 +61,9 @@ func (e *engine) streamingTableRows(c *sql.Context) []sql.Row {
 	e.lookAtIdle(c)
 	var rows []sql.Row
 	e.streamingTables(c, func(n streaming.Name, t catalog.Table, x *executor.Table) {
+		if isFlow(t) {
+			return
+		}
 		s := x.Status()
 		stats, err := e.tableStats(c, t.ID)
 		if err != nil {

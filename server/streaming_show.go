@@ -21,7 +21,7 @@ import (
 	"millrace/streaming/store"
 )
 
-// streamingTables calls do for each streaming table that the user may see, in order of names.
+// streamingTables calls do for each streaming table and flow that the user may see, in order of names.
 func (e *engine) streamingTables(c *sql.Context, do func(n streaming.Name, t catalog.Table, x *executor.Table)) {
 	state := e.catalog.State()
 	for _, key := range slices.Sorted(maps.Keys(state.Databases)) {
@@ -92,25 +92,31 @@ var showSchema = sql.Schema{
 	{Name: "Rows", Type: types.Int64}, {Name: "Lag", Type: types.Int64, Nullable: true}, {Name: "Last_commit", Type: types.DatetimeMaxPrecision, Nullable: true},
 }
 
-func (x *session) showStreaming(c *sql.Context, own dialect.ShowStreamingTables, r results) error {
-	database := own.Database
+// shownDatabase is what FROM and LIKE choose: a database, and names in it.
+func (x *session) shownDatabase(c *sql.Context, own dialect.ShowStreamingTables) (database string, matches func(string) bool, err error) {
+	database = own.Database
 	if database == "" {
 		database = x.sql.GetCurrentDatabase()
 	} else if !x.engine.provider.HasDatabase(c, database) {
-		return sqlerr.New(sqlerr.NoDatabase, "database '%s' does not exist", database)
+		return "", nil, sqlerr.New(sqlerr.NoDatabase, "database '%s' does not exist", database)
 	}
-	matches := func(string) bool { return true }
 	if own.HasLike {
-		var err error
-		if matches, err = likeMatcher(c, own.Like); err != nil {
-			return err
-		}
+		matches, err = likeMatcher(c, own.Like)
+		return database, matches, err
+	}
+	return database, func(string) bool { return true }, nil
+}
+
+func (x *session) showStreaming(c *sql.Context, own dialect.ShowStreamingTables, r results) error {
+	database, matches, err := x.shownDatabase(c, own)
+	if err != nil {
+		return err
 	}
 	x.engine.lookAtIdle(c)
 	var rows []sql.Row
 	var failed error
 	x.engine.streamingTables(c, func(n streaming.Name, t catalog.Table, table *executor.Table) {
-		if !strings.EqualFold(n.Database, database) || !matches(n.Table) {
+		if isFlow(t) || !strings.EqualFold(n.Database, database) || !matches(n.Table) {
 			return
 		}
 		stats, err := x.engine.tableStats(c, t.ID)

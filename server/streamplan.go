@@ -9,9 +9,11 @@ import (
 	"github.com/dolthub/go-mysql-server/sql/expression"
 	"github.com/dolthub/go-mysql-server/sql/plan"
 	"github.com/dolthub/go-mysql-server/sql/transform"
+	"github.com/dolthub/go-mysql-server/sql/types"
 	"github.com/dolthub/vitess/go/vt/sqlparser"
 
 	"millrace/functions/readkafka"
+	"millrace/functions/writekafka"
 	"millrace/internal/catalog"
 	"millrace/internal/column"
 	"millrace/internal/scan"
@@ -43,9 +45,14 @@ func (p streamPlanner) Plan(ctx context.Context, d catalog.Streaming, table stri
 	if err := x.sql.SetSessionVariable(c, "sql_mode", d.SQLMode); err != nil {
 		return nil, fault(c, err)
 	}
-	q.text = d.Query
+	q.text, q.flow = d.Query, d.Sink != ""
 	if err := q.plan(c); err != nil {
 		return nil, fault(c, err)
+	}
+	if q.flow {
+		if err := q.planSink(c, d.Sink); err != nil {
+			return nil, fault(c, err)
+		}
 	}
 	query := slices.Clone(q.columns)
 	if err := q.obey(c, &d, table); err != nil {
@@ -71,6 +78,10 @@ type streamQuery struct {
 	read         executor.Read
 	// faults find the records that cannot be decoded, nil when nothing is decoded.
 	faults *faults
+	// flow says that the rows go to a sink.
+	flow bool
+	sink *writekafka.Plan
+	env  readkafka.Env
 }
 
 func (q *streamQuery) context(ctx context.Context) *sql.Context {
@@ -119,6 +130,9 @@ func (q *streamQuery) plan(c *sql.Context) error {
 	q.columns = q.columns[:0]
 	for i, f := range q.fields {
 		f.Nullable = true
+		if q.flow && types.IsBoolean(q.schema[i].Type) {
+			f.Type.Kind, f.Width = column.Bool, 0
+		}
 		q.fields[i] = f
 		q.columns = append(q.columns, streaming.Column{Field: f, SQL: typeText(q.schema[i].Type)})
 	}

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/dolthub/go-mysql-server/sql"
@@ -25,7 +26,7 @@ const tableWarning = 31100
 
 // GetTableInsensitive implements sql.Database.
 func (d database) GetTableInsensitive(ctx *sql.Context, name string) (sql.Table, bool, error) {
-	if t, ok := d.p.catalog.Table(d.Name(), name); ok {
+	if t, ok := d.p.catalog.Table(d.Name(), name); ok && !isFlow(t) {
 		table, err := d.p.table(ctx, d.Name(), t)
 		return table, err == nil, err
 	}
@@ -41,7 +42,11 @@ func (d database) GetTableInsensitive(ctx *sql.Context, name string) (sql.Table,
 // GetTableNames implements sql.Database.
 func (d database) GetTableNames(ctx *sql.Context) ([]string, error) {
 	names, err := d.Database.GetTableNames(ctx)
-	return append(d.p.catalog.TableNames(d.Name()), names...), err
+	stored := slices.DeleteFunc(d.p.catalog.TableNames(d.Name()), func(name string) bool {
+		t, ok := d.p.catalog.Table(d.Name(), name)
+		return ok && isFlow(t)
+	})
+	return append(stored, names...), err
 }
 
 // table gives a table of the catalog as the engine sees it.

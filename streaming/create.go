@@ -49,6 +49,14 @@ func (m *Manager) Create(ctx context.Context, c Create) error {
 	return err
 }
 
+// noun is what a definition with a sink, or without one, makes.
+func noun(sink string) string {
+	if sink != "" {
+		return "flow"
+	}
+	return "table"
+}
+
 // stays says that a table is there although the statement that made or changed it failed: its first records were read, and it may hold rows.
 func stays(n Name, e *sqlerr.Error) error {
 	hint := fmt.Sprintf("the table '%s' stays, as failed: mend it by CREATE OR REFRESH STREAMING TABLE, or remove it by DROP STREAMING TABLE", n)
@@ -82,6 +90,10 @@ func (m *Manager) create(ctx context.Context, c Create) (awaited, error) {
 	switch {
 	case exists && old.Streaming == nil:
 		return awaited{}, sqlerr.New(sqlerr.TableExists, "table '%s' exists and is not a streaming table", c.Name)
+	case exists && (old.Streaming.Sink != "") != (c.Definition.Sink != ""):
+		return awaited{}, sqlerr.New(sqlerr.TableExists, "a %s is named '%s'", noun(old.Streaming.Sink), c.Name)
+	case exists && c.Definition.Sink != "" && !c.IfNotExists:
+		return awaited{}, sqlerr.New(sqlerr.TableExists, "flow '%s' exists", c.Name).WithHint("DROP FLOW drops it")
 	case exists && c.IfNotExists:
 		c.Warn("table '%s' exists", c.Name)
 		return awaited{}, nil
@@ -111,6 +123,11 @@ func (m *Manager) create(ctx context.Context, c Create) (awaited, error) {
 	}
 	var v *validated
 	if !c.Unvalidated {
+		if outputs, ok := p.Query.(executor.Outputs); ok {
+			if err := outputs.CheckOutput(ctx); err != nil {
+				return awaited{}, err
+			}
+		}
 		if v, err = m.validate(ctx, p.Read()); err != nil {
 			return awaited{}, err
 		}
@@ -237,10 +254,10 @@ func (m *Manager) add(ctx context.Context, c Create, columns []Column, durabilit
 
 func (c *Create) warnLatest(v *validated) {
 	if v == nil {
-		c.Warn("the table starts at the end of its topics, as of its first read: use startingOffsets => 'earliest' to read what they hold")
+		c.Warn("the " + noun(c.Definition.Sink) + " starts at the end of its topics, as of its first read: use startingOffsets => 'earliest' to read what they hold")
 		return
 	}
-	c.Warn("the table starts at the end of its topics: %d existing records are not read; use startingOffsets => 'earliest' to read them", v.unread)
+	c.Warn("the "+noun(c.Definition.Sink)+" starts at the end of its topics: %d existing records are not read; use startingOffsets => 'earliest' to read them", v.unread)
 }
 
 // begin commits the positions that a table starts at.

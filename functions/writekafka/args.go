@@ -27,6 +27,8 @@ type Args struct {
 	Warnings []string
 
 	settings []option.Setting
+	// timed and named are set when the call gives a time-out for transactions, and an id.
+	timed, named bool
 }
 
 // Bind turns the pairs of a call, in their order, into Args. Errors are *sqlerr.Error and hold no secret.
@@ -108,6 +110,7 @@ func (a *Args) bindProducer(v *option.Values, limit int64) error {
 			return sqlerr.New(sqlerr.OptionConflict, "'%s' is given without 'exactlyOnce'", v.As(name)).WithHint("add exactlyOnce => true, or leave it out")
 		}
 	}
+	a.timed, a.named = v.Has("kafka.transaction.timeout.ms"), v.Has("transactionalId")
 	if a.ExactlyOnce {
 		p.TransactionalID = cmp.Or(v.String("transactionalId"), "millrace-"+rand.Text())
 		p.TransactionTimeout = time.Duration(cmp.Or(v.Int("kafka.transaction.timeout.ms"), statementTimeout)) * time.Millisecond

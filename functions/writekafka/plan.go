@@ -19,6 +19,19 @@ type Plan struct {
 	Warnings []string
 }
 
+// ExactlyOnce reports whether rows are written in transactions.
+func (p *Plan) ExactlyOnce() bool { return p.args.ExactlyOnce }
+
+// Continuous is the plan of a flow: with a transactional id that it always has, and transactions of a batch each. Without one it writes without transactions.
+func (p *Plan) Continuous(transactionalID string) *Plan {
+	c, args := *p, *p.args
+	c.args = &args
+	if args.Producer.TransactionalID = transactionalID; transactionalID != "" && !args.timed {
+		args.Producer.TransactionTimeout = 0
+	}
+	return &c
+}
+
 // metadata are the columns that are parts of a record beside its value.
 var metadata = []string{"key", "headers", "topic", "partition", "timestamp"}
 
@@ -142,4 +155,12 @@ func (p *Plan) checkEncoders() error {
 	}
 	_, err := p.valueEncoder()
 	return err
+}
+
+// FlowPlan is Plan for the query of a flow.
+func (a *Args) FlowPlan(fields []column.Field) (*Plan, error) {
+	if a.named {
+		return nil, sqlerr.New(sqlerr.OptionForbidden, "'transactionalId' is refused: a flow has one of its own, which never changes").WithHint("leave it out")
+	}
+	return a.Plan(fields)
 }

@@ -75,6 +75,20 @@ func (w *Writer) to(ctx context.Context, topic []byte) error {
 	return nil
 }
 
+// Restart counts rows anew, for errors to name.
+func (w *Writer) Restart() { w.message.Row = 0 }
+
+// TopicOf is the topic that a row of a batch goes to.
+func (p *Plan) TopicOf(b *column.Batch, row int) string {
+	if p.topic < 0 {
+		return p.args.Topic
+	}
+	if v := &b.Cols[p.topic]; !v.IsNull(row) {
+		return string(v.View(row))
+	}
+	return ""
+}
+
 // Rows is how many rows were given to Write.
 func (w *Writer) Rows() int64 { return w.message.Row }
 
@@ -262,4 +276,9 @@ func (w *Writer) headers(text []byte) error {
 		w.message.Headers = append(w.message.Headers, kafka.Header{Key: *h.Key, Value: value})
 	}
 	return nil
+}
+
+// Marked is kafka.Producer.Marked.
+func (w *Writer) Marked(ctx context.Context, group, topic string) (number int64, found bool, err error) {
+	return w.producer.Marked(ctx, group, topic)
 }

@@ -30,6 +30,8 @@ type Streaming struct {
 	// User and Host are the account whose privileges the query runs with: who made the table.
 	User string `json:"user"`
 	Host string `json:"host"`
+	// Sink is the call of write_kafka that the rows go to, of a flow; empty for a table, which keeps them.
+	Sink string `json:"sink,omitempty"`
 	// Properties are those of TBLPROPERTIES.
 	Properties map[string]string `json:"properties,omitempty"`
 	// Columns are those that the statement lists, nil when they are those of the query.

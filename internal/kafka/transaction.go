@@ -9,6 +9,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"millrace/internal/failpoint"
 	"millrace/internal/sqlerr"
 )
 
@@ -38,6 +39,7 @@ func (p *Producer) Commit(ctx context.Context, m *Mark) (unknown bool, err error
 			return false, err
 		}
 	}
+	failpoint.Hit("kafka.ending")
 	if err := p.client.kgo.EndTransaction(ctx, kgo.TryCommit); err != nil {
 		return !errors.Is(err, kerr.OperationNotAttempted), p.endError(err)
 	}

@@ -38,7 +38,7 @@ func rewrite(text string, m Mode) (*Result, error) {
 		start, end = own.Pos, own.Pos+len(own.Call)
 		r.frames[0].clause, r.frames[0].wantTable = clauseFrom, true
 	case CreateStreamingTable, RefreshStreamingTable, AlterStreamingTable, DropStreamingTable, ShowStreamingTables, ShowCreateStreamingTable, DescribeExtended,
-		Unsupported, CreateConnection, DropConnection, ShowConnections, DescribeConnection, GrantUsage, InsertIntoSink, Export, Backup:
+		Unsupported, CreateConnection, DropConnection, ShowConnections, DescribeConnection, GrantUsage, CreateFlow, DropFlow, AlterFlow, ShowFlows, ShowCreateFlow, InsertIntoSink, Export, Backup:
 		result.SQL = ""
 		return result, nil
 	}

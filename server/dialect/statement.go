@@ -60,8 +60,6 @@ var laterStatements = [][]string{
 	{"CREATE", "[OR]", "[REFRESH|REPLACE]", "MATERIALIZED", "VIEW"},
 	{"ALTER|DROP|SHOW", "MATERIALIZED", "VIEW|VIEWS"},
 	{"SHOW", "CREATE", "MATERIALIZED", "VIEW"},
-	{"CREATE|DROP", "FLOW"},
-	{"SHOW", "FLOWS"},
 	{"REFRESH", "MATERIALIZED", "VIEW"},
 	{"ALTER", "CONNECTION|CREDENTIAL"},
 }
@@ -69,6 +67,9 @@ var laterStatements = [][]string{
 // statementOf recognises a statement of ours at the start of the tokens; nil means that the engine gets it.
 func (r *rewriter) statementOf() (Statement, *sqlerr.Error) {
 	if s, err := r.connectionStatement(); s != nil || err != nil {
+		return s, err
+	}
+	if s, err := r.flowStatement(); s != nil || err != nil {
 		return s, err
 	}
 	if s, err := r.streamingStatement(); s != nil || err != nil {

@@ -43,6 +43,14 @@ func (t *Table) commit(ctx context.Context, st step) error {
 	}
 	began := time.Now()
 	p := t.progress(st, rows.N, began)
+	if t.output != nil {
+		if rows.N > 0 {
+			if err := t.deliver(ctx, rows, &st); err != nil {
+				return err
+			}
+		}
+		rows = new(column.Batch)
+	}
 	t.record.Batch++
 	progress, err := t.record.encode(&p)
 	if err != nil {

@@ -50,7 +50,7 @@ func ofRecord(err error) bool {
 		return true // an error of the engine's own expressions
 	}
 	switch e.Kind {
-	case sqlerr.BadRecord, sqlerr.Unexpected, sqlerr.ScanMemory, sqlerr.Interrupted, sqlerr.Timeout:
+	case sqlerr.BadRecord, sqlerr.Unexpected, sqlerr.ScanMemory, sqlerr.Interrupted, sqlerr.Timeout, sqlerr.SinkRow:
 		return false
 	}
 	return e.Kind.Fault != sqlerr.External && !slices.Contains(fromKafka, e.Kind) && !slices.Contains(final, e.Kind)

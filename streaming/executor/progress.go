@@ -70,6 +70,11 @@ type record struct {
 	Bad  int64 `json:"bad"`
 	// Last is when the last commit was made, in milliseconds since 1970.
 	Last int64 `json:"last,omitempty"`
+	// Place is where the output of an exactly-once flow leaves numbers, Delivered the last one that is known to be there; Intent is what the next one stands
+	// for, while it is not known.
+	Place     string  `json:"place,omitempty"`
+	Delivered int64   `json:"delivered,omitempty"`
+	Intent    *intent `json:"intent,omitempty"`
 	// Expectations count the rows of all batches for each expectation that the table has.
 	Expectations []Tally `json:"expectations,omitempty"`
 }

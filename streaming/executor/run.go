@@ -158,6 +158,11 @@ func (t *Table) work(ctx context.Context) (err error) {
 	if err := t.learn(ctx, q); err != nil {
 		return err
 	}
+	closeOutput, err := t.opensOutput(ctx, q)
+	if err != nil {
+		return err
+	}
+	defer closeOutput()
 	read := q.Read()
 	cluster, err := t.Pool.Cluster(ctx, read.Cluster)
 	if err != nil {

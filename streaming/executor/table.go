@@ -96,9 +96,11 @@ type Table struct {
 	standing bool
 	read     int64
 	// said is the state that was last put into the table's log.
-	said    State
-	schema  *store.Schema
-	record  record
+	said   State
+	schema *store.Schema
+	record record
+	// output takes the rows of a flow while it works, nil for a table.
+	output  Output
 	rows    column.Batch
 	columns []column.Field // of the query
 	checker checker

@@ -255,22 +255,16 @@ func (p place) started(t *testing.T) *child {
 	return c
 }
 
-// killed kills servers at one place n times under load, and looks what is there in the end.
-func killed(t *testing.T, at place, n int) {
-	b := connect(t)
-	p := produce(t, b)
-	stop := sync.OnceFunc(func() { close(p.stop); p.done.Wait() })
-	defer stop()
-	c := at.started(t)
-	c.create(t, b)
-	c.kill()
+// kill lets n servers die at one place, one after the other: every second one at one of the points, the others at any moment. It counts how many died by themselves at which point.
+func (p place) kill(t *testing.T, n int) map[string]int {
+	t.Helper()
 	died := map[string]int{}
 	for i := range n {
 		point := ""
 		if i%2 == 0 {
-			point = fmt.Sprintf("%s/%d", at.points[i/2%len(at.points)], rand.IntN(4))
+			point = fmt.Sprintf("%s/%d", p.points[i/2%len(p.points)], rand.IntN(4))
 		}
-		c, ok := at.launch(t, point)
+		c, ok := p.launch(t, point)
 		if ok {
 			select {
 			case <-c.done:
@@ -287,6 +281,19 @@ func killed(t *testing.T, at place, n int) {
 		}
 		c.kill()
 	}
+	return died
+}
+
+// killed kills servers at one place n times under load, and looks what is there in the end.
+func killed(t *testing.T, at place, n int) {
+	b := connect(t)
+	p := produce(t, b)
+	stop := sync.OnceFunc(func() { close(p.stop); p.done.Wait() })
+	defer stop()
+	c := at.started(t)
+	c.create(t, b)
+	c.kill()
+	died := at.kill(t, n)
 	stop()
 	t.Logf("%d kills; died at %v; %d records", n, died, p.sent.Load())
 	c = at.started(t)

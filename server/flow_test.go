@@ -1,0 +1,142 @@
+package server
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"millrace/internal/testkit"
+)
+
+// flowOf is a flow that copies orders to a topic.
+func flowOf(read func(string, ...string) string, sink string) string {
+	return "CREATE FLOW f AS INSERT INTO " + sink + " BY NAME SELECT key, value FROM STREAM " + read("orders", "startingOffsets => 'earliest'") + " WHERE value:id::bigint >= 0"
+}
+
+func TestAFlowWritesWhatItsTopicsBring(t *testing.T) {
+	for _, exactly := range []string{"false", "true"} {
+		t.Run("exactlyOnce="+exactly, func(t *testing.T) {
+			b, read, write := sinkTopics(t, 1000)
+			more := func(from, to int) {
+				var list []*kgo.Record
+				for i := from; i < to; i++ {
+					list = append(list, &kgo.Record{Topic: "orders", Partition: int32(i % 2), Key: fmt.Append(nil, i), Value: fmt.Appendf(nil, `{"id":%d}`, i)})
+				}
+				testkit.Produce(t, b.Client(t), list...)
+			}
+			dir := t.TempDir()
+			r := start(t, func(c *Config) { c.DataDir = dir })
+			db := r.root(t)
+			do(t, db, flowOf(read, write("out", "exactlyOnce => "+exactly)))
+			count := "SELECT count(*), count(DISTINCT value:id::bigint), sum(value:id::bigint) FROM " + read("out")
+			comes(t, r, count, "1000|1000|499500")
+			comes(t, r, "SELECT flow_name, state, rows_written, lag, reason FROM information_schema.streaming_flows", "f|running|1000|0|NULL")
+			more(1000, 1010)
+			comes(t, r, count, "1010|1010|509545")
+			// A pause ends it until it is resumed, and over a restart.
+			do(t, db, "ALTER FLOW f PAUSE")
+			more(1010, 1020)
+			if err := r.stop(); err != nil {
+				t.Fatal(err)
+			}
+			r = start(t, func(c *Config) { c.DataDir = dir })
+			db = r.root(t)
+			gives(t, db, "SELECT state FROM information_schema.streaming_flows", "paused")
+			gives(t, db, "SELECT count(*) FROM "+read("out"), "1010")
+			do(t, db, "ALTER FLOW f RESUME")
+			comes(t, r, count, "1020|1020|519690")
+			if got, err := values(db, "SHOW FLOWS LIKE 'F%'"); err != nil || !strings.HasPrefix(got, "main|f|running|NULL|") {
+				t.Errorf("%s, %v", got, err)
+			}
+			gives(t, db, "SELECT sum(next_offset), sum(lag) FROM information_schema.streaming_table_partitions WHERE table_name = 'f'", "1020|0")
+			// It is no table.
+			_, err := rows(db, "SELECT * FROM f")
+			wantNumber(t, err, 1146, "f")
+			gives(t, db, "SHOW TABLES", "")
+			gives(t, db, "SHOW STREAMING TABLES", "")
+			do(t, db, "DROP FLOW f")
+			more(1020, 1030)
+			gives(t, db, "SHOW FLOWS", "")
+			gives(t, db, "SELECT count(*) FROM "+read("out"), "1020")
+			do(t, db, "DROP FLOW IF EXISTS f")
+			_, err = db.Exec("DROP FLOW f")
+			wantNumber(t, err, 1146, "flow 'main.f' does not exist")
+		})
+	}
+}
+
+func TestWhatAFlowCannotBeIsSaidAtOnce(t *testing.T) {
+	_, read, write := sinkTopics(t, 10)
+	r := start(t)
+	db := r.root(t)
+	from := " FROM STREAM " + read("orders", "startingOffsets => 'earliest'")
+	do(t, db, "CREATE TABLE t (id INT)")
+	for name, test := range map[string]struct {
+		statement string
+		number    uint16
+		text      string
+	}{
+		"no value":           {"INSERT INTO " + write("out") + " BY NAME SELECT key" + from, 1054, "the query has no column 'value'"},
+		"unknown topic":      {"INSERT INTO " + write("outt") + " BY NAME SELECT value" + from, 31016, "did you mean 'out'?"},
+		"a read with an end": {"INSERT INTO " + write("out") + " BY NAME SELECT value FROM " + read("orders"), 31003, "write STREAM before it"},
+		"without BY NAME":    {"INSERT INTO " + write("out") + " SELECT value" + from, 1064, "BY NAME and a query are expected"},
+		"once":               {"INSERT ONCE INTO " + write("out") + " BY NAME SELECT value" + from, 1235, "INSERT ONCE is not supported"},
+		"into a table":       {"INSERT INTO t BY NAME SELECT value" + from, 1235, "a flow into a table is not supported yet"},
+		"an id of its own":   {"INSERT INTO " + write("out", "exactlyOnce => true", "transactionalId => 'x'") + " BY NAME SELECT value" + from, 31005, "'transactionalId' is refused"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := db.Exec("CREATE FLOW f AS " + test.statement)
+			wantNumber(t, err, test.number, test.text)
+			gives(t, db, "SHOW FLOWS", "")
+		})
+	}
+	do(t, db, flowOf(read, write("out")))
+	for statement, text := range map[string]string{
+		flowOf(read, write("out")):                        "flow 'main.f' exists",
+		"DROP STREAMING TABLE f":                          "'main.f' is a flow, not a table",
+		"REFRESH STREAMING TABLE f FULL":                  "'main.f' is a flow, not a table",
+		"ALTER STREAMING TABLE f PAUSE":                   "'main.f' is a flow, not a table",
+		"DROP FLOW t":                                     "'main.t' is a table, not a flow",
+		"CREATE TABLE f (id INT)":                         "already exists",
+		"CREATE STREAMING TABLE f AS SELECT value" + from: "'main.f' is a flow, not a table",
+	} {
+		if _, err := db.Exec(statement); err == nil || !strings.Contains(err.Error(), text) {
+			t.Errorf("%s: %v, want %s", statement, err, text)
+		}
+	}
+	if got, err := values(db, "SHOW CREATE FLOW f"); err != nil || !strings.HasPrefix(got, "f|CREATE FLOW f AS INSERT INTO") {
+		t.Errorf("%s, %v", got, err)
+	}
+	// Who makes a flow needs both privileges, and keeps needing them.
+	do(t, db, "CREATE USER u IDENTIFIED BY 'p'")
+	do(t, db, "GRANT SELECT ON main.* TO u")
+	do(t, db, "GRANT KAFKA_READ, STREAMING_ADMIN ON *.* TO u")
+	as := r.connect(t, "u:p@/main")
+	flow := strings.Replace(flowOf(read, write("copy")), "FLOW f", "FLOW g", 1)
+	_, err := as.Exec(flow)
+	wantNumber(t, err, 1142, "write_kafka needs the privilege KAFKA_WRITE")
+	do(t, db, "GRANT KAFKA_WRITE ON *.* TO u")
+	do(t, as, flow)
+	comes(t, r, "SELECT count(*) FROM "+read("copy"), "10")
+	do(t, db, "REVOKE STREAMING_ADMIN ON *.* FROM u")
+	_, err = as.Exec("DROP FLOW g")
+	wantNumber(t, err, 1227, "you may not drop a flow")
+}
+
+// A row that cannot be written fails the flow with the reason; records on which its query fails are kept beside it, and it goes on.
+func TestRowsThatAFlowCannotWrite(t *testing.T) {
+	b, read, write := sinkTopics(t, 10)
+	r := start(t)
+	db := r.root(t)
+	testkit.Produce(t, b.Client(t), &kgo.Record{Topic: "orders", Partition: 0, Value: []byte(`{"id": "seven"}`)})
+	do(t, db, "CREATE FLOW f AS INSERT INTO "+write("out", "format => 'json'", "exactlyOnce => true")+" BY NAME SELECT value:id::bigint AS id, value:id::bigint > 5 AS big FROM STREAM "+read("orders", "startingOffsets => 'earliest'"))
+	comes(t, r, "SELECT count(*), min(value::string) FROM "+read("out"), `10|{"id":0,"big":false}`)
+	comes(t, r, "SELECT value, partition, offset FROM `f$errors`", `{"id": "seven"}|0|5`)
+	do(t, db, "CREATE FLOW g AS INSERT INTO "+write("")+" BY NAME SELECT value, CASE WHEN value:id::string <> '9' THEN 'copy' END AS topic FROM STREAM "+read("orders", "startingOffsets => 'earliest'"))
+	comes(t, r, "SELECT state FROM information_schema.streaming_flows WHERE flow_name = 'g'", "failed")
+	if got, err := values(db, "SELECT reason FROM information_schema.streaming_flows WHERE flow_name = 'g'"); err != nil || !strings.Contains(got, "cannot be written: its column 'topic' is NULL") {
+		t.Errorf("%s, %v", got, err)
+	}
+}

@@ -117,6 +117,8 @@ func (c compiler) compile(e sql.Expression) (kernel, bool) {
 		return c.in(e.Left(), e.Right())
 	case *expression.HashInTuple:
 		return c.in(e.Left(), e.Right())
+	case *function.RegexpLike:
+		return c.matches(e)
 	case *expression.Like:
 		return c.like(e)
 	case *expr.Arithmetic:

@@ -229,7 +229,9 @@ func (e *testEngine) orderDiffers(q query) string {
 	for i, on := range []string{"off", "on"} {
 		e.pushdown(on)
 		var err error
-		if keys[i], err = e.query(q.sorted().String()); err != nil {
+		if keys[i], err = e.query(q.sorted().String()); err != nil && on == "off" {
+			return "" // HAVING refers to what is not selected now
+		} else if err != nil {
 			return fmt.Sprintf("sort keys, pushdown %s: %v", on, err)
 		}
 	}
@@ -441,7 +443,14 @@ func randomPredicate(rnd *rand.Rand, depth int) string {
 	name := func() string { return pick("'a'", "'b'", "'c'", "'A'", "''", "x'61'", "concat('a', '')") }
 	text := func() string { return pick("'k1'", "'k2'", "'K1'", "''", "x'ff00'", "'v3'", "'vvv4'") }
 	integer := func() string { return pick("`partition`", "`offset`", "`offset`", "length(`value`)", "length(`key`)") }
-	switch rnd.IntN(21) {
+	switch rnd.IntN(22) {
+	case 21:
+		subject := pick("{`value`:s}", "topic", "{`key`::STRING}", "upper(topic)", "`key`", "`offset`", "{`value`::STRING}")
+		pattern := pick("'^k'", "'1$'", "'.'", "'[a-c]+'", "'^s[0-9]$'", "'(a|1)'", "'A'", "'K'", "'v.*4'", "'^$'", "'\\\\d'", "'(?i)A'", "NULL", "concat('k', '.')", "topic")
+		if rnd.IntN(2) == 0 {
+			return subject + pick(" REGEXP ", " NOT REGEXP ", " RLIKE ") + pattern
+		}
+		return fmt.Sprintf("regexp_like(%s, %s, %s)", subject, pattern, pick("'c'", "'i'", "'ci'", "'ic'", "'mnu'", "''", "NULL"))
 	case 18, 19:
 		return randomComputed(rnd) + " " + op() + " " + pick(number(), "'s1'", "'a'", "'none'", randomComputed(rnd))
 	case 20:

@@ -65,6 +65,9 @@ func tryStart(t testing.TB, change ...func(*Config)) (*running, error) {
 	for _, c := range change {
 		c(&cfg)
 	}
+	if cfg.kept == nil {
+		cfg.Store = storeOf(t, cfg.DataDir)
+	}
 	cfg.Announce = func(name, address string) {
 		addresses[name] = address
 		if name == "http" || name == "mysql" && cfg.HTTP == "" {

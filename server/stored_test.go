@@ -64,7 +64,11 @@ func TestStoredTablesAnswerAlikeWithPushdownAndWithout(t *testing.T) {
 			t.Errorf("%s gives nothing", q)
 		}
 	}
-	if plan, err := rows(db, "EXPLAIN SELECT name, count(*) FROM s WHERE i > 150 GROUP BY name"); err != nil || !strings.Contains(plan, "Scan(s)") || !strings.Contains(plan, "splits: 0 with 0 rows") {
+	splits := "splits: 0 with 0 rows"
+	if *givenStore != "" {
+		splits = "splits: 1 with 200 rows" // it looks when it reads
+	}
+	if plan, err := rows(db, "EXPLAIN SELECT name, count(*) FROM s WHERE i > 150 GROUP BY name"); err != nil || !strings.Contains(plan, "Scan(s)") || !strings.Contains(plan, splits) {
 		t.Errorf("EXPLAIN: %s, %v", plan, err)
 	}
 }

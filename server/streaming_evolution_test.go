@@ -95,7 +95,7 @@ func TestTablesFollowSchemasThatEvolve(t *testing.T) {
 	comes(t, r, "SELECT id, note, city FROM stops WHERE id > 4 ORDER BY id", "5|NULL|NULL\n6|NULL|b")
 	comes(t, r, "SELECT id FROM keeps WHERE id > 4 ORDER BY id", "5\n6")
 	gives(t, db, listed+"'keeps'", "id")
-	gives(t, db, "SELECT table_name, state FROM information_schema.streaming_tables ORDER BY 1", "adds|running\nkeeps|running\nnamed|running\nstops|running")
+	comes(t, r, "SELECT table_name, state FROM information_schema.streaming_tables ORDER BY 1", "adds|running\nkeeps|running\nnamed|running\nstops|running")
 	do(t, db, "CREATE OR REFRESH STREAMING TABLE keeps AS SELECT * FROM "+x.read(""))
 	x.send(3, "\x0e\x02c")
 	comes(t, r, "SELECT id, city FROM keeps WHERE id > 5 ORDER BY id", "6|NULL\n7|c")

@@ -102,13 +102,16 @@ func TestLostConnectionsLoseAndDoubleNothing(t *testing.T) {
 	w := &writer{t: t, store: s}
 	var killing sync.WaitGroup
 	var kills atomic.Int64
-	stop := make(chan struct{})
+	var over atomic.Bool
 	killing.Go(func() {
-		for {
-			select {
-			case <-stop:
+		for next := int64(0); ; next = w.commits.Load() + 2 { // so that it also gets on
+			for w.commits.Load() < next {
+				if pause(context.Background(), time.Millisecond) != nil || over.Load() {
+					return
+				}
+			}
+			if over.Load() {
 				return
-			default:
 			}
 			// All connections of this test's but the one that asks: the pool's others, wherever they are in a commit.
 			var n int64
@@ -120,9 +123,12 @@ func TestLostConnectionsLoseAndDoubleNothing(t *testing.T) {
 		}
 	})
 	w.run(func() bool { return kills.Load() > 100 || t.Failed() })
-	close(stop)
+	over.Store(true)
 	killing.Wait()
 	t.Logf("%d times a connection was told to end, %d rows committed, errors: %v", kills.Load(), w.next, w.errs)
+	if w.next == 0 {
+		t.Error("nothing was committed")
+	}
 	expectNumbers(t, s, int64(w.next))
 }
 
@@ -255,6 +261,46 @@ func soon(t *testing.T, what string, holds func() bool) {
 			t.Error(err)
 		}
 	}
+}
+
+// TestAWriterThatStandsStillIsTakenOver: a process that is stopped in the middle of a commit holds the table's row in the database. The server ends its transaction, and another process has
+// the table; what the first one sends when it goes on changes nothing.
+func TestAWriterThatStandsStillIsTakenOver(t *testing.T) {
+	name := newName(t)
+	stopped, goOn := make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	first := openStore(t, name, Options{Patience: 250 * time.Millisecond, Failpoint: func(point string) {
+		if point == "commit.copied" {
+			once.Do(func() { close(stopped); <-goOn })
+		}
+	}})
+	second := openStore(t, name, Options{Patience: 250 * time.Millisecond})
+	must(t, first.CreateTable(t.Context(), store.TableSpec{ID: "t", Columns: numberColumns}))
+	l, err := first.AcquireWriter(t.Context(), "t", "first", time.Millisecond)
+	must(t, err)
+	result := make(chan error)
+	go func() {
+		_, err := commitNumbers(first, l, 1, 0, 100)
+		result <- err
+	}()
+	<-stopped
+	var taken store.Lease
+	eventually(t, "the table is taken over", func() bool {
+		if taken, err = second.AcquireWriter(t.Context(), "t", "second", time.Minute); err != nil && !passing(err) {
+			t.Fatal(err)
+		}
+		return err == nil
+	})
+	_, err = commitNumbers(second, taken, 1, 0, 10)
+	must(t, err)
+	close(goOn)
+	if err := <-result; err == nil || !errors.Is(err, store.ErrUnknownOutcome) && !errors.Is(err, store.ErrFenced) {
+		t.Errorf("the commit that was taken over ended with %v", err)
+	}
+	if _, err := commitNumbers(first, l, 1, 0, 100); !errors.Is(err, store.ErrFenced) {
+		t.Errorf("another one: %v", err)
+	}
+	expectNumbers(t, second, 10)
 }
 
 // TestNoPasswordIsSaid: whatever is wrong, neither an error nor the log has the password.

@@ -106,7 +106,15 @@ func (s *Store) format(ctx context.Context, c *pgx.Conn) (version int64, err err
 }
 
 func (s *Store) create(ctx context.Context, c *pgx.Conn) error {
-	for _, statement := range append([]string{"create schema if not exists " + s.names.schema}, layout...) {
+	var there int
+	if err := c.QueryRow(ctx, "select count(*) from pg_namespace where nspname = $1", s.options.Schema).Scan(&there); err != nil {
+		return err
+	}
+	statements := layout
+	if there == 0 { // who may not create schemas can be given one
+		statements = append([]string{"create schema if not exists " + s.names.schema}, layout...)
+	}
+	for _, statement := range statements {
 		_, err := c.Exec(ctx, s.sql(statement))
 		var e *pgconn.PgError
 		// IF NOT EXISTS looks before it leaps; another process may come between.

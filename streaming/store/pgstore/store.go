@@ -13,12 +13,16 @@ package pgstore
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"log/slog"
 	"net"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"millrace/internal/sqlerr"
@@ -144,10 +148,28 @@ func configure(url string, o *Options) (*pgxpool.Config, error) {
 		}
 		return &patientConn{Conn: c, patience: o.Patience}, nil
 	}
+	config.AfterConnect = func(ctx context.Context, c *pgx.Conn) error { return settle(ctx, c, o.Patience) }
 	if config.ConnConfig.RuntimeParams["application_name"] == "" {
 		config.ConnConfig.RuntimeParams["application_name"] = "millrace"
 	}
 	return config, nil
+}
+
+// settle has the server end the transactions of a process that is gone without a word, or stopped: they hold the lease of a table that another wants to take over. Servers that do not know a
+// setting go without.
+func settle(ctx context.Context, c *pgx.Conn, patience time.Duration) error {
+	idle := max(4*patience.Milliseconds(), 1)
+	seconds := max(int64(patience.Seconds()), 1)
+	for _, text := range []string{
+		fmt.Sprintf("set idle_in_transaction_session_timeout = %d", idle), fmt.Sprintf("set tcp_keepalives_idle = %d", seconds),
+		fmt.Sprintf("set tcp_keepalives_interval = %d", seconds), "set tcp_keepalives_count = 3",
+	} {
+		var refused *pgconn.PgError
+		if _, err := c.Exec(ctx, text); err != nil && !errors.As(err, &refused) {
+			return err
+		}
+	}
+	return nil
 }
 
 // enter begins a call, which ends with leave when enter succeeds. Close waits for it. A call must not enter twice.

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -22,8 +24,8 @@ type demoCommand struct {
 
 // Help is shown by millrace demo --help.
 func (demoCommand) Help() string {
-	return `Starts a broker and a schema registry inside the process, fills topics of a small shop, runs a few telling statements over the MySQL protocol, and
-then keeps producing and serving until it is interrupted. The embedded broker is a convenience for development, not a Kafka.
+	return `Starts a broker and a schema registry inside the process, fills topics of a small shop, runs a few telling statements over the MySQL protocol,
+kills servers of its own to show that nothing is lost, and then keeps producing and serving until it is interrupted. The embedded broker is a convenience for development, not a Kafka.
 
 Examples:
 
@@ -92,6 +94,18 @@ func (c *demoCommand) parts(s *streams) (brokers string, registry *demo.Registry
 	}, nil
 }
 
+// crash kills servers that are processes of their own.
+func (c *demoCommand) crash(ctx context.Context, s *streams, cfg server.Config, brokers string) error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	dir := filepath.Join(cfg.DataDir, "crash")
+	return demo.Crash(ctx, func() *exec.Cmd {
+		return exec.CommandContext(ctx, self, "serve", "--listen", "127.0.0.1:0", "--http", "", "--data-dir", dir, "--store", "embedded", "--log-level", "error")
+	}, brokers, s.out)
+}
+
 // serve runs the server, the tour on it, and then the generator until ctx ends.
 func (c *demoCommand) serve(ctx context.Context, s *streams, cfg server.Config, brokers, registry string, shop *demo.Shop, now time.Time) (err error) {
 	ready := make(chan string, 1)
@@ -119,6 +133,9 @@ func (c *demoCommand) serve(ctx context.Context, s *streams, cfg server.Config, 
 			return nil
 		}
 		if err := demo.Tour(ctx, addr, brokers, registry, now, s.out); err != nil {
+			return err
+		}
+		if err := c.crash(ctx, s, cfg, brokers); err != nil {
 			return err
 		}
 		if c.Tour {

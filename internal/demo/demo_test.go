@@ -3,10 +3,15 @@ package demo
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
+	"os"
+	"os/exec"
+	"regexp"
 	"runtime"
 	"strings"
 	"testing"
@@ -15,9 +20,52 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"go.uber.org/goleak"
+
+	"millrace/server"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// envServe is set in the process that TestCrashKillsAServerAndNothingIsLost kills: the folder of its data.
+const envServe = "DEMO_SERVE"
+
+func TestMain(m *testing.M) {
+	if dir := os.Getenv(envServe); dir != "" {
+		if err := serve(dir); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
+
+func serve(dir string) error {
+	s, err := server.New(server.Config{Listen: "127.0.0.1:0", DataDir: dir, MemoryLimit: "512MiB", Log: slog.New(slog.NewTextHandler(os.Stderr, nil)),
+		Announce: func(name, address string) { fmt.Println(name, "listening on", address) }})
+	if err != nil {
+		return err
+	}
+	return errors.Join(s.Run(context.Background()), s.Close())
+}
+
+func TestCrashKillsAServerAndNothingIsLost(t *testing.T) {
+	b := broker(t)
+	for range 2 { // the second time on a broker that has the topic
+		dir := t.TempDir()
+		var out bytes.Buffer
+		err := Crash(t.Context(), func() *exec.Cmd {
+			cmd := exec.CommandContext(t.Context(), os.Args[0])
+			cmd.Env = append(os.Environ(), envServe+"="+dir)
+			return cmd
+		}, b.Addr(), &out)
+		if err != nil {
+			t.Fatalf("%v\n%s", err, &out)
+		}
+		said := regexp.MustCompile(`(?s)(\d+) clicks were sent\. Each is there, once\..*\n\| +(\d+) \| +(\d+) \| +0 \|`).FindStringSubmatch(out.String())
+		if said == nil || said[1] != said[2] || said[2] != said[3] || strings.Count(out.String(), "kill -9 ") != crashes {
+			t.Errorf("%q in\n%s", said, &out)
+		}
+	}
+}
 
 func broker(t *testing.T) *Broker {
 	t.Helper()

@@ -3,6 +3,7 @@ package avro
 import (
 	"encoding/binary"
 	"math"
+	"math/bits"
 	"unicode/utf8"
 
 	"millrace/internal/convert"
@@ -166,8 +167,13 @@ func (d *decoder) run(b []byte, p int, code []instruction) int {
 		case opText, opBytes:
 			start := p
 			var n int
-			if n, p = d.length(b, p); p >= 0 {
-				if v := b[p : p+n]; in.n > 0 && n > in.n || in.op == opText && !utf8.Valid(v) {
+			if p < len(b) && b[p]&0x81 == 0 && int(b[p]>>1) < len(b)-p {
+				n, p = int(b[p]>>1), p+1
+			} else {
+				n, p = d.length(b, p)
+			}
+			if p >= 0 {
+				if v := b[p : p+n]; in.n > 0 && n > in.n || in.op == opText && !isASCII(b, p, n) && !utf8.Valid(v) {
 					d.lazy(in, start, p+n)
 				} else {
 					s := &d.slots[in.slot]
@@ -192,6 +198,24 @@ func (d *decoder) run(b []byte, p int, code []instruction) int {
 		}
 	}
 	return p
+}
+
+// isASCII reports whether b[p:p+n] is ASCII, as most texts are. It looks at whole words, beyond the text where the record goes on.
+func isASCII(b []byte, p, n int) bool {
+	for ; n >= 8; n, p = n-8, p+8 {
+		if binary.LittleEndian.Uint64(b[p:])&more != 0 {
+			return false
+		}
+	}
+	if len(b)-p >= 8 {
+		return binary.LittleEndian.Uint64(b[p:])&more&(1<<(8*n)-1) == 0
+	}
+	for _, c := range b[p : p+n] {
+		if c >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
 }
 
 // lazy leaves a slot to Settle: its value is encoded in the record from beg to end.
@@ -342,7 +366,25 @@ func (d *decoder) long(b []byte, p int) (int64, int) {
 	return d.wideLong(b, p)
 }
 
+// The bytes of eight that say that another follows, and the bits of a number in each.
+const (
+	more  = 0x8080808080808080
+	seven = 0x7f7f7f7f7f7f7f7f
+)
+
 func (d *decoder) wideLong(b []byte, p int) (int64, int) {
+	if len(b)-p >= 8 {
+		w := binary.LittleEndian.Uint64(b[p:])
+		if ends := ^w & more; ends != 0 {
+			// All of it is within the word: what is behind its last byte goes, and groups of 7 bits close up, by twos, fours and eights.
+			last := bits.TrailingZeros64(ends)
+			u := w & seven & (1<<last | (1<<last - 1))
+			u = u&0x007f007f007f007f | u&0x7f007f007f007f00>>1
+			u = u&0x00003fff00003fff | u&0x3fff00003fff0000>>2
+			u = u&0x000000000fffffff | u&0x0fffffff00000000>>4
+			return int64(u>>1) ^ -int64(u&1), p + last>>3 + 1
+		}
+	}
 	u, n := binary.Uvarint(b[p:])
 	switch {
 	case n > 0:
@@ -384,7 +426,15 @@ func (d *decoder) skipLongs(b []byte, p, n int) int {
 	for ; n > 0; n-- {
 		if p < len(b) && b[p] < 0x80 {
 			p++
-		} else if _, p = d.wideLong(b, p); p < 0 {
+			continue
+		}
+		if len(b)-p >= 8 {
+			if ends := ^binary.LittleEndian.Uint64(b[p:]) & more; ends != 0 {
+				p += bits.TrailingZeros64(ends)>>3 + 1
+				continue
+			}
+		}
+		if _, p = d.wideLong(b, p); p < 0 {
 			return p
 		}
 	}
@@ -404,6 +454,13 @@ func (d *decoder) skipInts(b []byte, p, n int) int {
 
 func (d *decoder) skipStrings(b []byte, p, n int) int {
 	for ; n > 0; n-- {
+		// A length below 64, which is an even byte.
+		if p < len(b) && b[p]&0x81 == 0 {
+			if q := p + 1 + int(b[p]>>1); q <= len(b) {
+				p = q
+				continue
+			}
+		}
 		var size int
 		if size, p = d.length(b, p); p < 0 {
 			return p

@@ -110,6 +110,8 @@ type (
 		BadRecords     int64 `json:"bad_records"`
 		BadValues      int64 `json:"bad_values"`
 		DroppedRecords int64 `json:"dropped_records"`
+		// RedistributeLanes is there when others than the lanes that read have computed.
+		RedistributeLanes int64 `json:"redistribute_lanes,omitempty"`
 	}
 )
 
@@ -262,6 +264,7 @@ func actualOf(n sql.Node, f *figures, p *profile) *explainActual {
 		BytesFetched: s.BytesFetched, BytesDecoded: s.BytesDecoded, Requests: s.Requests, Retries: s.Retries,
 		ReadAheadBytes: r.held.readAhead, StateBytes: r.held.state, PeakBytes: r.held.peak, SpilledBytes: r.held.spilled,
 		BadRecords: r.faults.Records, BadValues: r.faults.Fields, DroppedRecords: r.faults.Dropped,
+		RedistributeLanes: s.RedistributeLanes,
 	}
 	return a
 }

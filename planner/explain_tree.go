@@ -190,6 +190,9 @@ func (s *scanFigures) lines() (lines []string) {
 		fmt.Sprintf("bytes: %d fetched, %d decoded", x.BytesFetched, x.BytesDecoded),
 		fmt.Sprintf("requests: %d, retries: %d", x.Requests, x.Retries),
 		fmt.Sprintf("memory: %d bytes to read ahead, %d bytes of groups and sorted rows, %d bytes in all", h.readAhead, h.state, h.peak))
+	if x.RedistributeLanes > 0 {
+		lines = append(lines, fmt.Sprintf("redistribute: lanes that compute: %d", x.RedistributeLanes))
+	}
 	if b := s.faults; b.Any() {
 		lines = append(lines, fmt.Sprintf("bad data: %d records not decoded, %d values not of their column's type, %d records left out", b.Records, b.Fields, b.Dropped))
 	}

@@ -164,3 +164,15 @@ func TestKillAndDisconnectReachAScanThatWaits(t *testing.T) {
 		time.Sleep(time.Millisecond)
 	}
 }
+
+// EXPLAIN ANALYZE says on how many lanes a redistributed read was computed.
+func TestAnalyzeTellsTheLanesOfRedistribute(t *testing.T) {
+	call := "read_kafka(bootstrapServers => '" + topic(t, "spread", 100) + "', subscribe => 'spread'"
+	db := start(t).root(t)
+	for arguments, wanted := range map[string]string{", redistribute => true, redistributeNumKeys => 1)": "redistribute: lanes that compute: 1", ")": ""} {
+		plan, err := rows(db, "EXPLAIN ANALYZE SELECT count(*), sum(length(value)) FROM "+call+arguments)
+		if err != nil || !strings.Contains(plan, wanted) || wanted == "" && strings.Contains(plan, "redistribute") {
+			t.Errorf("%s: %s, %v", arguments, plan, err)
+		}
+	}
+}

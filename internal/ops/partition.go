@@ -179,7 +179,7 @@ func (s *stage) emitPart(blocks part, level int, out output) error {
 		switch {
 		case n < int64(r.options.SpillBytes):
 		case t.len() == 1 || level == deepest:
-			return r.outOfMemory("the values of one group")
+			return r.outOfMemory("the values of one group").WithHint("collect_list keeps all values of a group in memory: filter more, group by more columns, or raise the memory limit")
 		default:
 			if larger == nil {
 				larger = &parts{level: level + 1}

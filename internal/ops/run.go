@@ -115,7 +115,7 @@ func (r *Rows) run(src scan.Source) (err error) {
 }
 
 // outOfMemory is the error of a statement that needs more memory and cannot do with files.
-func (r *Rows) outOfMemory(what string) error {
+func (r *Rows) outOfMemory(what string) *sqlerr.Error {
 	return sqlerr.New(sqlerr.ScanMemory, "%s of the statement need more than its %d bytes of memory", what, r.options.Memory.Limit()).
 		WithHint("filter more, ask for fewer rows or groups, or raise the memory limit")
 }

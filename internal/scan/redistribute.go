@@ -28,6 +28,13 @@ type redistributed struct {
 	held  *memory.Budget
 }
 
+// Stats implements Source.
+func (r *redistributed) Stats() Stats {
+	s := r.Source.Stats()
+	s.RedistributeLanes = int64(r.lanes)
+	return s
+}
+
 // Run implements Source.
 func (r *redistributed) Run(ctx context.Context, newSink func(lane int) (Sink, error)) error {
 	run, cancel := context.WithCancelCause(ctx)

@@ -299,6 +299,8 @@ type Stats struct {
 	Requests, Retries          int64
 	// MemoryBytes is about what the scan holds now to read ahead: answers of brokers and decompressed batches.
 	MemoryBytes int64
+	// RedistributeLanes is the number of lanes that compute what others read, 0 where each lane computes what it reads.
+	RedistributeLanes int64
 }
 
 // Add adds up what two parts of a scan have done.
@@ -309,6 +311,7 @@ func (s Stats) Add(o Stats) Stats {
 		Records: s.Records + o.Records, Batches: s.Batches + o.Batches, BatchesSkipped: s.BatchesSkipped + o.BatchesSkipped, BatchesCounted: s.BatchesCounted + o.BatchesCounted,
 		BytesFetched: s.BytesFetched + o.BytesFetched, BytesDecoded: s.BytesDecoded + o.BytesDecoded,
 		Requests: s.Requests + o.Requests, Retries: s.Retries + o.Retries, MemoryBytes: s.MemoryBytes + o.MemoryBytes,
+		RedistributeLanes: max(s.RedistributeLanes, o.RedistributeLanes),
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"millrace/internal/catalog"
+	"millrace/streaming/executor"
 )
 
 // Config is how a server runs. The zero value of a field is its default, unless said otherwise.
@@ -67,6 +68,8 @@ type Config struct {
 	memory, temp int64
 	// key is that of KeyFile, nil for none.
 	key *catalog.Key
+	// clock is that of the schedules of streaming tables, nil for the machine's.
+	clock executor.Clock
 }
 
 // Defaults of settings.

@@ -108,8 +108,12 @@ func (x *session) createStreaming(c *sql.Context, st *statement, own dialect.Cre
 		},
 		Comment: own.Comment,
 	}
-	if own.Schedule != nil {
-		return dialect.NotSupportedAt(st.text, own.Schedule.Pos, "a schedule of a streaming table is not supported yet")
+	named := own.Schedule == nil || own.Schedule.Cron == "" || own.Schedule.Zone != ""
+	if create.Definition.Schedule, err = scheduleOf(c, own.Schedule); err != nil {
+		return err
+	}
+	if !named {
+		create.Definition.Create = own.Text(dialectMode(sql.LoadSqlMode(c)))
 	}
 	if create.Definition.Database == "" {
 		create.Definition.Database = name.Database
@@ -202,9 +206,13 @@ func (x *session) alterStreaming(c *sql.Context, own dialect.AlterStreamingTable
 		for _, p := range own.Set {
 			set = append(set, streaming.Property{Name: p.Name, Value: p.Value})
 		}
-		return m.SetProperties(c, name, set, own.Unset, retoldProperties)
+		return m.SetProperties(c, name, set, own.Unset, retoldSettings)
 	case own.Schedule != nil, own.DropSchedule:
-		return sqlerr.New(sqlerr.NotSupported, "a schedule of a streaming table is not supported yet")
+		s, err := scheduleOf(c, own.Schedule)
+		if err != nil {
+			return err
+		}
+		return m.Reschedule(name, streaming.Rescheduling{Schedule: s, Replace: own.Replace}, retoldSettings)
 	default:
 		add, err := x.declared(c, name, own.Add)
 		if err != nil {

@@ -64,12 +64,16 @@ func retold(d *catalog.Streaming, change func(*dialect.CreateStreamingTable) err
 	return out, nil
 }
 
-// retoldProperties writes the properties of a definition into its statement.
-func retoldProperties(d catalog.Streaming) (catalog.Streaming, error) {
+// retoldSettings writes the properties and the schedule of a definition into its statement.
+func retoldSettings(d catalog.Streaming) (catalog.Streaming, error) {
 	return retold(&d, func(create *dialect.CreateStreamingTable) error {
 		create.Properties = create.Properties[:0]
 		for _, name := range slices.Sorted(maps.Keys(d.Properties)) {
 			create.Properties = append(create.Properties, dialect.Property{Name: name, Value: d.Properties[name]})
+		}
+		create.Schedule = nil
+		if d.Schedule != nil {
+			create.Schedule = written(d.Schedule)
 		}
 		return nil
 	})

@@ -34,28 +34,28 @@ func tableColumns(table string, more ...*sql.Column) sql.Schema {
 	return columnsIn(table, append([]*sql.Column{{Name: "table_schema", Type: infoText(64)}, {Name: "table_name", Type: infoText(64)}}, more...)...)
 }
 
-var streamingTablesSchema = tableColumns("streaming_tables",
-	&sql.Column{Name: "state", Type: infoText(16)},
-	&sql.Column{Name: "reason", Type: infoText(4096), Nullable: true},
-	&sql.Column{Name: "since", Type: infoTime},
-	&sql.Column{Name: "trigger", Type: infoText(16)},
-	&sql.Column{Name: "table_rows", Type: types.Int64},
-	&sql.Column{Name: "bytes", Type: types.Int64},
-	&sql.Column{Name: "lag", Type: types.Int64, Nullable: true},
-	&sql.Column{Name: "last_refresh", Type: infoTime, Nullable: true},
-	&sql.Column{Name: "batches", Type: types.Int64},
-	&sql.Column{Name: "input_records", Type: types.Int64},
-	&sql.Column{Name: "input_bytes", Type: types.Int64},
-	&sql.Column{Name: "bad_records", Type: types.Int64},
-	&sql.Column{Name: "input_rows_per_second", Type: types.Float64},
-	&sql.Column{Name: "processed_rows_per_second", Type: types.Float64},
-	&sql.Column{Name: "server", Type: infoText(300), Nullable: true},
-	&sql.Column{Name: "retention", Type: infoText(64), Nullable: true},
-	&sql.Column{Name: "retention_column", Type: infoText(64), Nullable: true},
-	&sql.Column{Name: "expired_rows", Type: types.Int64},
-	&sql.Column{Name: "last_expired", Type: infoTime, Nullable: true},
-	&sql.Column{Name: "retention_error", Type: infoText(4096), Nullable: true},
-)
+var streamingTablesSchema = tableColumns("streaming_tables", append([]*sql.Column{
+	{Name: "state", Type: infoText(16)},
+	{Name: "reason", Type: infoText(4096), Nullable: true},
+	{Name: "since", Type: infoTime},
+	{Name: "trigger", Type: infoText(16)},
+	{Name: "table_rows", Type: types.Int64},
+	{Name: "bytes", Type: types.Int64},
+	{Name: "lag", Type: types.Int64, Nullable: true},
+	{Name: "last_refresh", Type: infoTime, Nullable: true},
+	{Name: "batches", Type: types.Int64},
+	{Name: "input_records", Type: types.Int64},
+	{Name: "input_bytes", Type: types.Int64},
+	{Name: "bad_records", Type: types.Int64},
+	{Name: "input_rows_per_second", Type: types.Float64},
+	{Name: "processed_rows_per_second", Type: types.Float64},
+	{Name: "server", Type: infoText(300), Nullable: true},
+	{Name: "retention", Type: infoText(64), Nullable: true},
+	{Name: "retention_column", Type: infoText(64), Nullable: true},
+	{Name: "expired_rows", Type: types.Int64},
+	{Name: "last_expired", Type: infoTime, Nullable: true},
+	{Name: "retention_error", Type: infoText(4096), Nullable: true},
+}, runColumns...)...)
 
 func (e *engine) streamingTableRows(c *sql.Context) []sql.Row {
 	e.lookAtIdle(c)
@@ -69,10 +69,6 @@ func (e *engine) streamingTableRows(c *sql.Context) []sql.Row {
 		if err != nil {
 			stats = new(store.TableStats) // the store is closing: the rest is still true
 		}
-		trigger := t.Streaming.Properties["trigger"]
-		if trigger == "" {
-			trigger = "continuous"
-		}
 		input, processed := rates(x.Progress())
 		expired := e.streaming.Expired(t.ID)
 		column, retentionError := "", expired.Err
@@ -81,9 +77,10 @@ func (e *engine) streamingTableRows(c *sql.Context) []sql.Row {
 		} else if retentionError == nil {
 			retentionError = err
 		}
-		rows = append(rows, sql.Row{n.Database, n.Table, string(s.State), orNull(s.Reason), s.Since.UTC(), trigger, stats.Rows, stats.Bytes, knownOrNull(s.Lag()), timeOrNull(s.LastCommit),
+		row := sql.Row{n.Database, n.Table, string(s.State), orNull(s.Reason), s.Since.UTC(), triggerOf(t.Streaming), stats.Rows, stats.Bytes, knownOrNull(s.Lag()), timeOrNull(s.LastCommit),
 			s.Batches, s.Records, s.Bytes, s.BadRecords, input, processed, e.holder(s),
-			orNull(t.Streaming.Properties["retention"]), orNull(column), expired.Rows, timeOrNull(expired.Last), errorOrNull(retentionError)})
+			orNull(t.Streaming.Properties["retention"]), orNull(column), expired.Rows, timeOrNull(expired.Last), errorOrNull(retentionError)}
+		rows = append(rows, append(row, runValues(t, x)...))
 	})
 	return rows
 }

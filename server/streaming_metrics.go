@@ -36,12 +36,13 @@ var (
 	descExpired = streamingDesc("expired_rows_total", "Rows that retention has removed since the process started.")
 	descTook    = streamingDesc("commit_seconds", "The time of commits in the store.")
 	descFresh   = streamingDesc("freshness_seconds", "The time from the timestamp of the oldest record of a commit until its row can be seen, while the table follows its topics.")
+	descSkipped = streamingDesc("skipped_runs_total", "Times of the table's schedule that passed while a run was going, since the table was made or emptied; absent for a table that reads all the time.")
 	descCommit  = streamingDesc("last_commit_timestamp_seconds", "When something was committed last, 0 for never.")
 )
 
 // Describe implements prometheus.Collector.
 func (m streamingMetrics) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{descState, descLag, descRows, descRecords, descBytes, descBatches, descBad, descPassed, descFailed, descMirror, descTook, descFresh, descExpired, descCommit} {
+	for _, d := range []*prometheus.Desc{descState, descLag, descRows, descRecords, descBytes, descBatches, descBad, descPassed, descFailed, descMirror, descTook, descFresh, descExpired, descSkipped, descCommit} {
 		to <- d
 	}
 }
@@ -98,6 +99,9 @@ func (m streamingMetrics) Collect(to chan<- prometheus.Metric) {
 		for d, h := range map[*prometheus.Desc]*executor.Histogram{descTook: &times.Commit, descFresh: &times.Fresh} {
 			count, sum, atMost := h.Counts()
 			to <- prometheus.MustNewConstHistogram(d, count, sum, atMost, n.Database, n.Table)
+		}
+		if r, ok := t.Runs(); ok {
+			add(descSkipped, prometheus.CounterValue, float64(r.Skipped))
 		}
 		add(descCommit, prometheus.GaugeValue, commit)
 	})

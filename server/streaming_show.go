@@ -176,6 +176,7 @@ func (x *session) describeStreaming(c *sql.Context, n streaming.Name, t catalog.
 	if server, ok := x.engine.holder(s).(string); ok {
 		add("Server", "%s", server)
 	}
+	describeRuns(t, table, add)
 	if !s.LastCommit.IsZero() {
 		add("Last Refresh", "%s", s.LastCommit.UTC().Format("2006-01-02 15:04:05.000"))
 	}

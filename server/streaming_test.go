@@ -189,7 +189,7 @@ func TestACreateThatFailsLeavesNothing(t *testing.T) {
 		"a name that is taken":           {"CREATE STREAMING TABLE taken AS SELECT offset FROM " + read(""), "not a streaming table"},
 		"or replace":                     {"CREATE OR REPLACE STREAMING TABLE t AS SELECT offset FROM " + read(""), "OR REFRESH"},
 		"an expectation of no column":    {"CREATE STREAMING TABLE t (offset BIGINT, CONSTRAINT c EXPECT (offst > 0)) AS SELECT offset FROM " + read(""), "expectation 'c': "},
-		"a schedule":                     {"CREATE STREAMING TABLE t SCHEDULE EVERY 1 HOUR AS SELECT offset FROM " + read(""), "not supported yet"},
+		"a schedule without times":       {"CREATE STREAMING TABLE t SCHEDULE CRON '0 0 6 30 2 ?' AT TIME ZONE 'UTC' AS SELECT offset FROM " + read(""), "no time after now"},
 		"a database that is not there":   {"CREATE STREAMING TABLE nowhere.t AS SELECT offst FROM " + read(""), "offst"},
 		"a user's variable in the query": {"CREATE STREAMING TABLE t AS SELECT @a AS a FROM " + read(""), "variable"},
 	} {

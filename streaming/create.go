@@ -103,11 +103,17 @@ func (m *Manager) create(ctx context.Context, c Create) (awaited, error) {
 	if _, ok := m.Catalog.View(c.Name.Database, c.Name.Table); ok {
 		return awaited{}, sqlerr.New(sqlerr.TableExists, "'%s' is a view", c.Name)
 	}
-	_, durability, err := settings(c.Properties, m.MaxBatchBytes)
-	if err != nil {
+	if _, _, err := settings(c.Properties, 0); err != nil { // names that the statement got wrong
 		return awaited{}, err
 	}
 	c.Definition.Properties = asMap(c.Properties)
+	if err := m.timed(&c.Definition, old.Streaming); err != nil {
+		return awaited{}, err
+	}
+	_, durability, err := settingsOf(&c.Definition, m.MaxBatchBytes)
+	if err != nil {
+		return awaited{}, err
+	}
 	p, err := m.Planner.Plan(ctx, c.Definition, c.Name.Table)
 	if err != nil {
 		return awaited{}, err

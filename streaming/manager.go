@@ -31,6 +31,8 @@ type Options struct {
 	Shared bool
 	// Now is the clock that tells how old rows are, time.Now by default.
 	Now func() time.Time
+	// Clock is that of schedules, nil for the machine's.
+	Clock executor.Clock
 }
 
 // Manager runs all streaming tables of a process. Its methods may be called from any goroutine.
@@ -117,10 +119,10 @@ func (m *Manager) Close() {
 
 // launch starts the executor of a table.
 func (m *Manager) launch(n Name, t catalog.Table) *executor.Table {
-	s, _, err := settings(asList(t.Streaming.Properties), m.MaxBatchBytes)
+	s, _, err := settingsOf(t.Streaming, m.MaxBatchBytes)
 	x := executor.New(executor.Config{
 		Name: n.String(), ID: store.TableID(t.ID), ErrorsID: errorsID(t.ID), Store: m.Store, Owner: m.Owner, Pool: m.Pool, Settings: s, Paused: t.Streaming.Paused,
-		Refreshes: t.Streaming.Refreshed, Log: m.Log, Active: &m.pace,
+		Refreshes: t.Streaming.Refreshed, Log: m.Log, Active: &m.pace, Clock: m.Clock,
 		Compile: func(ctx context.Context) (executor.Query, error) {
 			if err != nil {
 				return nil, err // a property that this version does not take
@@ -355,7 +357,9 @@ func (m *Manager) SetProperties(ctx context.Context, n Name, set []Property, uns
 		}
 		delete(all, o.Name)
 	}
-	s, durability, err := settings(asList(all), m.MaxBatchBytes)
+	d := *t.Streaming
+	d.Properties = all
+	s, durability, err := settingsOf(&d, m.MaxBatchBytes)
 	if err != nil {
 		return err
 	}
@@ -370,8 +374,6 @@ func (m *Manager) SetProperties(ctx context.Context, n Name, set []Property, uns
 	if err != nil {
 		return err
 	}
-	d := *t.Streaming
-	d.Properties = all
 	if d, err = retell(d); err != nil {
 		return err
 	}

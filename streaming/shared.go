@@ -60,7 +60,7 @@ func (m *Manager) follow(n Name, t catalog.Table) {
 		return
 	}
 	if !maps.Equal(was.Properties, now.Properties) {
-		if s, _, err := settings(asList(now.Properties), m.MaxBatchBytes); err != nil {
+		if s, _, err := settingsOf(now, m.MaxBatchBytes); err != nil {
 			m.Log.Warn("properties of a streaming table that this version does not take", "table", n.String(), "error", err)
 		} else {
 			r.Set(s)

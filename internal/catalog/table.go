@@ -40,6 +40,8 @@ type Streaming struct {
 	Schemas map[string]int `json:"schemas,omitempty"`
 	// Expectations are conditions on rows.
 	Expectations []Expectation `json:"expectations,omitempty"`
+	// Schedule says when the table reads, nil when it reads all the time or, by a property, only when it is asked to.
+	Schedule *Schedule `json:"schedule,omitempty"`
 	// Paused is set by ALTER STREAMING TABLE … PAUSE.
 	Paused bool `json:"paused,omitempty"`
 	// Refreshed and Resumed count the statements REFRESH and RESUME: so a server notices those that another one has run.
@@ -57,6 +59,19 @@ type StreamingColumn struct {
 	Default   string `json:"default,omitempty"`
 	Generated string `json:"generated,omitempty"`
 	Comment   string `json:"comment,omitempty"`
+}
+
+// Schedule is SCHEDULE or TRIGGER ON UPDATE.
+type Schedule struct {
+	// Every and Unit, such as 5 and MINUTE, are those of EVERY and AT MOST EVERY.
+	Every int    `json:"every,omitempty"`
+	Unit  string `json:"unit,omitempty"`
+	// Cron is an expression of Quartz, read in a time zone.
+	Cron     string `json:"cron,omitempty"`
+	Zone     string `json:"zone,omitempty"`
+	OnUpdate bool   `json:"on_update,omitempty"`
+	// Since is when it was made, in milliseconds since 1970. The times of EVERY are counted from it.
+	Since int64 `json:"since"`
 }
 
 // Expectation is a condition that each row of a streaming table is checked against.

@@ -13,6 +13,8 @@
 // A table that is far behind reads bounded ranges on all lanes (trigger.go). One that is close follows its topics by one tail (follow.go): records and
 // positions gather in memory until the owner takes them. Both ways end in commit (commit.go).
 //
+// A table with a schedule, or a manual one, reads in runs (runs.go), by the first way only.
+//
 // # What may go wrong
 //
 // A run that fails because of a record's content is repeated over halves until the record is found (isolate.go); it goes to the errors table. A fault that may

@@ -148,6 +148,7 @@ func (t *Table) stand(ctx context.Context, reason error) error {
 	if err := t.observe(ctx); err != nil {
 		return err
 	}
+	t.arm() // the other server may have made the run that is due
 	t.mu.Lock()
 	if t.waiting > 0 {
 		next = min(next, standSoon)

@@ -77,6 +77,10 @@ type record struct {
 	Intent    *intent `json:"intent,omitempty"`
 	// Expectations count the rows of all batches for each expectation that the table has.
 	Expectations []Tally `json:"expectations,omitempty"`
+	// Loaded says that a table that reads in runs has read what there was when it was made; Served is how many refreshes are through, and Run its last run.
+	Loaded bool      `json:"loaded,omitempty"`
+	Served int64     `json:"served,omitempty"`
+	Run    runRecord `json:"run,omitzero"`
 }
 
 // keep makes the counts of expectations those of the names in now: others are gone, new ones begin.
@@ -120,8 +124,10 @@ func (r *record) encode(p *Progress) ([]byte, error) {
 	r.Bad += p.Bad
 	r.add(p.Expectations)
 	r.Last = time.Now().UnixMilli()
-	return json.Marshal(r)
+	return r.bytes()
 }
+
+func (r *record) bytes() ([]byte, error) { return json.Marshal(r) }
 
 // StartRecord is the record of progress of a table whose positions of the start are committed with it.
 func StartRecord() []byte {

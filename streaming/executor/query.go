@@ -7,6 +7,7 @@ import (
 	"millrace/internal/column"
 	"millrace/internal/kafka"
 	"millrace/internal/scan"
+	"millrace/streaming/schedule"
 )
 
 // Query is the query of a streaming table, compiled once. Its methods are called by the table's owner only, one at a time.
@@ -61,8 +62,10 @@ const (
 
 // Settings are the properties of a table that its executor obeys.
 type Settings struct {
-	// Manual tables read only when they are refreshed.
+	// Manual tables read only when they are refreshed, or when Schedule says so.
 	Manual bool
+	// Schedule is nil without one.
+	Schedule *schedule.Schedule
 	// MaxRows and MaxBytes bound a commit.
 	MaxRows, MaxBytes int64
 	// Interval is the most that commits of a caught-up table wait for each other when there are many tables.

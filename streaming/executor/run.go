@@ -36,9 +36,9 @@ func (t *Table) decide(ctx context.Context) (todo, context.Context) {
 	switch {
 	case t.paused:
 		return pauses, nil
-	case t.state == Failed && !t.standing:
+	case t.state == Failed && !t.standing && !t.isDue():
 		return waits, nil
-	case t.settings.Manual && t.loaded && t.wanted == t.served:
+	case t.settings.Manual && t.loaded && t.wanted == t.served && !t.isDue():
 		return waits, nil
 	}
 	ctx, t.interrupt = context.WithCancel(ctx)
@@ -51,8 +51,11 @@ func (t *Table) own(ctx context.Context) {
 	if err := t.restore(ctx); err != nil { // a paused table shows where it is, too
 		t.log.Warn("reading where a streaming table is", "table", t.name, "error", err)
 	}
+	t.arm()
+	t.rests()
 	wait := time.Duration(0)
 	for ctx.Err() == nil {
+		sleep := t.timed()
 		do, working := t.decide(ctx)
 		if do != works {
 			t.release()
@@ -61,12 +64,12 @@ func (t *Table) own(ctx context.Context) {
 			}
 			t.setEnds(nil) // nobody looks at them any more, also of a manual table
 			wait = 0
-			select {
-			case <-t.wake:
-			case <-ctx.Done():
+			if t.sleep(ctx, sleep); sleep > 0 {
+				t.learnRuns(ctx)
 			}
 			continue
 		}
+		t.startRun()
 		batches := t.batches()
 		err := t.work(working)
 		if t.followed == AddsColumns && sqlerr.HasKind(err, sqlerr.SchemaEvolved) {
@@ -81,8 +84,11 @@ func (t *Table) own(ctx context.Context) {
 			wait = 0 // there was progress
 		}
 		switch {
-		case err == nil, interrupted:
-			continue // a command, or a manual table that is through
+		case err == nil:
+			t.endRun(ctx, Succeeded)
+			continue
+		case interrupted, errors.Is(err, errNotDue):
+			continue // a command, or nothing to do
 		case isHeld(err), errors.Is(err, store.ErrFenced), errors.Is(err, errStandsFailed):
 			if err = t.stand(ctx, err); err == nil || ctx.Err() != nil {
 				wait = 0
@@ -95,6 +101,7 @@ func (t *Table) own(ctx context.Context) {
 			t.setState(Stalled, t.known(err))
 		default:
 			t.setState(Failed, err)
+			t.endRun(ctx, RunFailed)
 			continue
 		}
 		most := t.Retry
@@ -107,6 +114,34 @@ func (t *Table) own(ctx context.Context) {
 		case <-time.After(wait):
 		case <-ctx.Done():
 		}
+	}
+}
+
+// rests says of a table that has nothing to do until somebody asks that it is as it should be.
+func (t *Table) rests() {
+	t.mu.Lock()
+	rests := t.settings.Manual && t.loaded && !t.paused && t.state == Starting
+	if rests {
+		t.state = Running
+	}
+	t.mu.Unlock()
+	if rests {
+		t.notify()
+	}
+}
+
+// sleep waits for a command, for the end of ctx, and for d unless it is 0.
+func (t *Table) sleep(ctx context.Context, d time.Duration) {
+	var due <-chan time.Time
+	if d > 0 {
+		after, stop := t.Clock.After(d)
+		defer stop()
+		due = after
+	}
+	select {
+	case <-t.wake:
+	case <-due:
+	case <-ctx.Done():
 	}
 }
 
@@ -142,6 +177,9 @@ func (t *Table) release() {
 // work reads until ctx ends, something fails, or a manual table has read what there was. It begins with what the store knows.
 func (t *Table) work(ctx context.Context) (err error) {
 	if err := t.begin(ctx); err != nil {
+		return err
+	}
+	if err := t.stillDue(); err != nil {
 		return err
 	}
 	ctx, held := t.hold(ctx)

@@ -15,6 +15,7 @@ import (
 	"millrace/internal/scan"
 	"millrace/internal/sqlerr"
 	"millrace/streaming/checkpoint"
+	"millrace/streaming/schedule"
 	"millrace/streaming/store"
 )
 
@@ -35,11 +36,13 @@ type Config struct {
 	Settings Settings
 	// Paused tables wait for Resume.
 	Paused bool
-	// Refreshes is how many refreshes were asked for before.
+	// Refreshes is how many refreshes were asked for before. A table that reads in runs knows from the store which of them are through.
 	Refreshes int64
 	Log       *slog.Logger
 	// Active counts tables of the process that are caught up and get records; commits are spaced by it. It may be nil.
 	Active *Pace
+	// Clock is that of schedules, nil for the machine's.
+	Clock Clock
 	// Retry is the longest wait between two attempts (30 s); TruncatedAfter is for how long a log may end before the table's position until that is a loss (30 s).
 	Retry, TruncatedAfter time.Duration
 }
@@ -88,6 +91,11 @@ type Table struct {
 	evolves   bool
 	changed   chan struct{} // closed when any of these changes
 	interrupt context.CancelFunc
+	// run is the run that is under way, and runBatches the number of batches before it; runs is the last one that has ended. due is when the schedule has the next.
+	run        Run
+	runBatches int64
+	runs       runRecord
+	due        time.Time
 
 	// What follows belongs to the owner.
 	lease  store.Lease
@@ -115,6 +123,14 @@ type Table struct {
 	// truncated is since when a log ends before the table's position.
 	truncated time.Time
 	lastBatch time.Time
+	// armed is the schedule that due is of, seen when the clock was looked at last. polled is when a schedule that wants something new may look again.
+	armed  *schedule.Schedule
+	seen   time.Time
+	polled time.Time
+	// madeUp is the due time of the run that was last looked at for what was missed before it. passed counts skipped runs that the log does not have yet, which passNoted is about.
+	madeUp    time.Time
+	passed    int
+	passNoted time.Time
 }
 
 type totals struct {
@@ -129,6 +145,9 @@ func New(c Config) *Table {
 	}
 	if c.TruncatedAfter <= 0 {
 		c.TruncatedAfter = 30 * time.Second
+	}
+	if c.Clock == nil {
+		c.Clock = wall{}
 	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
@@ -325,7 +344,10 @@ func (t *Table) restore(ctx context.Context) error {
 	t.number = c.Number
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.tallies = slices.Clone(t.record.Expectations)
+	t.tallies, t.runs = slices.Clone(t.record.Expectations), t.record.Run
+	if t.settings.Manual && t.record.Loaded {
+		t.loaded, t.served = true, t.record.Served
+	}
 	if t.record.Last > 0 {
 		t.totals.last = time.UnixMilli(t.record.Last)
 	}

@@ -173,7 +173,7 @@ func TestACreateThatFailsLeavesNothing(t *testing.T) {
 		"a topic that is not there":      {strings.Replace("CREATE STREAMING TABLE t AS SELECT offset FROM "+read(""), "'orders'", "'order'", 1), "topic 'order' does not exist"},
 		"an option that is not there":    {"CREATE STREAMING TABLE t AS SELECT offset FROM " + read(", startingOfsets => 'earliest'"), "did you mean 'startingOffsets'"},
 		"a property that is not there":   {"CREATE STREAMING TABLE t TBLPROPERTIES ('triger' = 'manual') AS SELECT offset FROM " + read(""), "trigger"},
-		"a property for later":           {"CREATE STREAMING TABLE t TBLPROPERTIES ('retention' = '1 day') AS SELECT offset FROM " + read(""), "not supported yet"},
+		"a property for later":           {"CREATE STREAMING TABLE t TBLPROPERTIES ('merge' = 'upsert') AS SELECT offset FROM " + read(""), "not supported yet"},
 		"a column that is not there":     {"CREATE STREAMING TABLE t AS SELECT offst FROM " + read(""), "offst"},
 		"a type that does not fit":       {"CREATE STREAMING TABLE t (offset STRING) AS SELECT offset FROM " + read(""), "declared longtext, and the query gives bigint"},
 		"a column that the list lacks":   {"CREATE STREAMING TABLE t (a BIGINT) AS SELECT offset FROM " + read(""), "lacks"},

@@ -107,7 +107,7 @@ func (q *streamQuery) blame(c *sql.Context, level []rule, inner, table string, f
 		if _, err := parse(c, "SELECT "+r.expression()); err != nil {
 			return r.wrong(c, err)
 		}
-		alone := streamQuery{session: q.session, text: selectFrom(r.expression()+" AS "+backquoted(r.name), inner, table)}
+		alone := streamQuery{session: q.session, schemas: q.schemas, text: selectFrom(r.expression()+" AS "+backquoted(r.name), inner, table)}
 		if err := alone.plan(c); err != nil {
 			return r.wrong(c, err)
 		}

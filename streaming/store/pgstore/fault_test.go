@@ -126,8 +126,9 @@ func TestLostConnectionsLoseAndDoubleNothing(t *testing.T) {
 	over.Store(true)
 	killing.Wait()
 	t.Logf("%d times a connection was told to end, %d rows committed, errors: %v", kills.Load(), w.next, w.errs)
-	if w.next == 0 {
-		t.Error("nothing was committed")
+	m := s.Metrics()
+	if w.next == 0 || m.Commits < w.commits.Load() || m.CommittedRows == 0 || m.Unknown < int64(w.errs["unknown outcome"]) || m.MaxConnections != 16 {
+		t.Errorf("%d rows were committed, figures are %+v", w.next, m)
 	}
 	expectNumbers(t, s, int64(w.next))
 }

@@ -194,6 +194,9 @@ func (t *Table) observe(ctx context.Context) error {
 			}
 		}
 	}
+	if t.theirs.state == "" && len(events) == store.MaxEvents { // it was told longer ago than the log goes back
+		t.theirs = told{state: Running, since: events[0].Time}
+	}
 	if s := t.theirs; s.state != "" {
 		t.state, t.reason, t.since, t.stateErr = s.state, s.reason, s.since, nil
 		if s.state == Failed {

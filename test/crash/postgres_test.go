@@ -270,6 +270,16 @@ func TestPostgresKilledPausedAndRestartedUnderLoad(t *testing.T) {
 		goesOn(fault.name)
 	}
 	stop()
+	// A server that starts while PostgreSQL is away waits for it.
+	d.run(t, "stop")
+	last := at()
+	starting := make(chan *child, 1)
+	go func() {
+		c, _ := last.launch(t, "")
+		starting <- c
+	}()
+	d.run(t, "restart")
+	servers = append(servers, <-starting)
 	for _, c := range servers {
 		c.check(t, p.sent.Load())
 		if strings.Contains(c.log.String(), "millrace-secret") {

@@ -79,7 +79,7 @@ var table = []Function{
 		Name: "from_json", Group: groupJSON,
 		Args: "(json STRING, schema STRING or MAP [, options MAP])", Returns: "JSON",
 		Doc: "Reads JSON by a schema, columns such as 'id BIGINT, name STRING' or one type such as 'ARRAY<INT>': an object with just these fields, each of its type, null where it has another, and so on inside STRUCT, ARRAY and MAP. " +
-			"Text that is not JSON gives nulls, or an error with `map('mode', 'FAILFAST')`. Names match exactly. With `from_json(…) AS v` the fields are `v.name` with their types, and `v.*` all of them, in the same SELECT and in one that has it as a derived table. Through a view or a table they are `v:name::TYPE`. " + byRegistry,
+			"Text that is not JSON gives nulls, or an error with `map('mode', 'FAILFAST')`. Names match exactly. With `from_json(…) AS v` the fields are `v.name` with their types, and `v.*` all of them, in the same SELECT and in those that read v from a derived table, common table expression or view. Of a stored table they are `v:name::TYPE`. " + byRegistry,
 		Example: `from_json('{"id":"7","x":1,"at":"2026-01-02"}', 'id BIGINT, at DATE, name STRING')`, Result: `{"id":7,"at":"2026-01-02","name":null}`,
 		least: 2, most: 3, build: buildReader(expr.String, types.JSON, permissive, openFromJSON),
 	},

@@ -136,7 +136,7 @@ func nameMeant(text, name string, table bool, columns []string) string {
 		case slices.Contains(recordColumns, strings.ToLower(name)):
 			return "a field is read with a path: " + name + "::string:" + m[1]
 		default:
-			return "a field of a column is read with a path, " + name + ":" + m[1] + "; only the SELECT that has from_json(…) AS " + name + ", or reads from that as a derived table, knows its fields by a dot"
+			return "a field of a column is read with a path, " + name + ":" + m[1] + "; only what from_json(…) AS " + name + " gives has its fields, those of the schema, by a dot"
 		}
 	}
 	if !strings.Contains(strings.ToLower(text), readkafka.Name) {

@@ -77,7 +77,7 @@ func parseIn(text string, mode dialect.Mode, options sqlparser.ParserOptions, ct
 	st.shown = shown
 	st.literals = ofLiterals(st.ast)
 	if st.ast != nil {
-		expandFields(st.ast)
+		expandFields(ctx, st.ast)
 		expandStars(ctx, st.ast)
 	}
 	return st, nil

@@ -28,6 +28,13 @@ const (
 	// spinning is the time below which an answer without anything new came too early, and spinPause the wait before the next request then.
 	spinning  = 5 * time.Millisecond
 	spinPause = 10 * time.Millisecond
+
+	// Where many partitions get a few records each, an answer costs as much for one record as for ten, and so does whoever takes it. So requests for more than gatherFrom
+	// partitions that bring little wait a moment for more: gatherEach for each partition, gatherMost at most. Little is less than gatherBytes a partition.
+	gatherFrom  = 32
+	gatherEach  = 100 * time.Microsecond
+	gatherMost  = 20 * time.Millisecond
+	gatherBytes = 1 << 10
 )
 
 // fetcher follows the partitions that one broker leads: one goroutine, and one long poll at a time that names each partition once, at the newest
@@ -225,7 +232,7 @@ func (f *fetcher) receive(p *poll) (pause time.Duration) {
 	answers := p.answers()
 	f.hub.mu.Lock()
 	defer f.hub.mu.Unlock()
-	news := false
+	news, size := false, 0
 	for _, part := range p.parts {
 		part.polled = false
 		if f.parts[part.key] != part.fetched {
@@ -239,6 +246,7 @@ func (f *fetcher) receive(p *poll) (pause time.Duration) {
 		case a.ErrorCode != 0:
 			part.fail(kerr.ErrorForCode(a.ErrorCode))
 		default:
+			size += len(a.RecordBatches)
 			if f.take(part, a, len(p.parts) > 1) {
 				news = true
 			}
@@ -246,6 +254,9 @@ func (f *fetcher) receive(p *poll) (pause time.Duration) {
 	}
 	if !news && p.err == nil && time.Since(p.sent) < spinning {
 		return spinPause
+	}
+	if n := len(f.order); n > gatherFrom && size < n*gatherBytes {
+		return min(time.Duration(n)*gatherEach, gatherMost)
 	}
 	return 0
 }

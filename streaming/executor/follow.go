@@ -91,6 +91,7 @@ func (t *Table) follow(ctx context.Context, q Query, cluster *kafka.Cluster, sna
 		if err := t.taken(ctx, q, r); err != nil {
 			return err
 		}
+		g.reuse(r)
 		if err := t.pace(ctx, s); err != nil {
 			return err
 		}

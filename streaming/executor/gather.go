@@ -50,6 +50,9 @@ func columnsOf(fields []scan.Field) []column.Field {
 // records are some records in memory, and how far each partition has been read with them.
 type records struct {
 	fields []scan.Field
+	// columns describes the batches. spare is an empty one that may become a piece.
+	columns []column.Field
+	spare   *column.Batch
 	// pieces are batches of the fields, none of them empty.
 	pieces []*column.Batch
 	rows   int
@@ -68,7 +71,7 @@ type reached struct {
 }
 
 func newRecords(fields []scan.Field) *records {
-	return &records{fields: fields, reached: map[store.Partition]reached{}, newest: map[store.Partition]int64{}}
+	return &records{fields: fields, columns: columnsOf(fields), reached: map[store.Partition]reached{}, newest: map[store.Partition]int64{}}
 }
 
 // add copies the live rows of a batch.
@@ -81,8 +84,10 @@ func (r *records) add(b *column.Batch) {
 	if k := len(r.pieces); k > 0 && r.pieces[k-1].N+n <= pieceRows {
 		piece = r.pieces[k-1]
 	} else {
-		piece = new(column.Batch)
-		piece.Reset(columnsOf(r.fields))
+		if piece, r.spare = r.spare, nil; piece == nil {
+			piece = new(column.Batch)
+			piece.Reset(r.columns)
+		}
 		r.pieces = append(r.pieces, piece)
 	}
 	first := piece.N
@@ -91,6 +96,21 @@ func (r *records) add(b *column.Batch) {
 	r.rows += n
 	r.bytes += dataBytes(piece) - before + int64(n)*48
 	r.note(piece, first)
+}
+
+// mostSpare is the most memory that records keep for those that come after them.
+const mostSpare = 1 << 20
+
+// empty takes everything out, and keeps the memory of a small piece.
+func (r *records) empty() {
+	if len(r.pieces) > 0 && r.pieces[0].Bytes() <= mostSpare {
+		r.spare = r.pieces[0]
+		r.spare.Reset(r.columns)
+	}
+	clear(r.pieces)
+	clear(r.reached)
+	clear(r.newest)
+	r.pieces, r.rows, r.bytes, r.oldest = r.pieces[:0], 0, 0, 0
 }
 
 // dataBytes is how many bytes the keys and values of a batch have.
@@ -285,6 +305,8 @@ type gathering struct {
 
 	mu  sync.Mutex
 	now *records
+	// used are records that were committed, nil for none: a table that follows its topics has few at once, many times a second.
+	used *records
 	// open is set while records were pushed of which it was not yet told how far their partitions were read, full while the tail waits for room.
 	open, full bool
 }
@@ -362,10 +384,20 @@ func (g *gathering) take() *records {
 		return nil
 	}
 	taken := g.now
-	g.now = newRecords(taken.fields)
+	if g.now, g.used = g.used, nil; g.now == nil {
+		g.now = newRecords(taken.fields)
+	}
 	g.mu.Unlock()
 	signal(g.room)
 	return taken
+}
+
+// reuse gives records back that were taken, and that nobody looks at any more.
+func (g *gathering) reuse(r *records) {
+	r.empty()
+	g.mu.Lock()
+	g.used = r
+	g.mu.Unlock()
 }
 
 func signal(c chan struct{}) {

@@ -81,8 +81,9 @@ type Table struct {
 	ends      map[store.Partition]int64          // nil when they are not known
 	newest    map[store.Partition]int64
 	totals    totals
-	tallies   []Tally // of the table's expectations, since it is empty
-	history   []Progress
+	tallies   []Tally    // of the table's expectations, since it is empty
+	history   []Progress // the newest, of which the one at oldest is replaced next
+	oldest    int
 	mirrored  Mirrored
 	// commits and fresh are Latencies.
 	commits, fresh Histogram
@@ -280,7 +281,7 @@ func (t *Table) Refresh(n int64) {
 func (t *Table) Progress() []Progress {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return slices.Clone(t.history)
+	return slices.Concat(t.history[t.oldest:], t.history[:t.oldest])
 }
 
 func sortPartitions(list []PartitionStatus) {
@@ -307,10 +308,12 @@ func (t *Table) applied(st step, p Progress) {
 	t.totals.bytes += p.Bytes
 	t.totals.bad += p.Bad
 	t.totals.last = time.Now()
-	if len(t.history) == historySize {
-		t.history = append(t.history[:0:0], t.history[1:]...)
+	if len(t.history) < historySize {
+		t.history = append(t.history, p)
+	} else {
+		t.history[t.oldest] = p
+		t.oldest = (t.oldest + 1) % historySize
 	}
-	t.history = append(t.history, p)
 	t.tallies = slices.Clone(t.record.Expectations)
 	close(t.changed)
 	t.changed = make(chan struct{})

@@ -263,7 +263,11 @@ func (x *session) showCreateStreaming(c *sql.Context, n dialect.TableName, r res
 	if t.Streaming == nil {
 		return sqlerr.New(sqlerr.TableState, "table '%s' is not a streaming table", name).WithHint("SHOW CREATE TABLE shows it")
 	}
-	return x.answerRows(c, textSchema("Table", "Create Table"), sql.RowsToRowIter(sql.Row{t.Name, redact(t.Streaming.Create).text}), r)
+	text, err := x.shownStatement(c, name, t)
+	if err != nil {
+		return err
+	}
+	return x.answerRows(c, textSchema("Table", "Create Table"), sql.RowsToRowIter(sql.Row{t.Name, redact(text).text}), r)
 }
 
 func (x *session) describeExtended(c *sql.Context, n dialect.TableName, r results) error {

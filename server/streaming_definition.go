@@ -60,8 +60,37 @@ func retold(d *catalog.Streaming, change func(*dialect.CreateStreamingTable) err
 		return out, err
 	}
 	out.Create = create.Text(mode)
-	out.Columns, out.Expectations = rulesOf(create.Columns), expectationsOf(create.Expectations)
 	return out, nil
+}
+
+// list makes the list of columns of a statement have all columns of its table: those that nobody listed, and those that came with a newer schema. It reports whether some lacked.
+func list(create *dialect.CreateStreamingTable, columns []streaming.Column) (changed bool) {
+	for _, col := range columns {
+		if !slices.ContainsFunc(create.Columns, func(c dialect.StreamingColumn) bool { return strings.EqualFold(c.Name, col.Name) }) {
+			create.Columns = append(create.Columns, dialect.StreamingColumn{Name: col.Name, Written: col.SQL, NotNull: col.NotNull, Comment: col.Comment})
+			changed = true
+		}
+	}
+	return changed
+}
+
+// shownStatement is the statement that makes a table as it is now.
+func (x *session) shownStatement(c *sql.Context, n streaming.Name, t catalog.Table) (string, error) {
+	if t.Streaming.Columns == nil {
+		return t.Streaming.Create, nil // the columns are those of the query, whatever they are
+	}
+	columns, err := x.columnsOf(c, n, t)
+	if err != nil {
+		return "", err
+	}
+	create, mode, err := statementOf(t.Streaming)
+	if err != nil {
+		return "", err
+	}
+	if !list(&create, columns) {
+		return t.Streaming.Create, nil
+	}
+	return create.Text(mode), nil
 }
 
 // retoldSettings writes the properties and the schedule of a definition into its statement.
@@ -103,20 +132,19 @@ func (x *session) altered(c *sql.Context, n streaming.Name, t catalog.Table, own
 		return streaming.Alteration{}, err
 	}
 	a := streaming.Alteration{Add: add}
+	var listed []catalog.StreamingColumn
 	a.Definition, err = retold(t.Streaming, func(create *dialect.CreateStreamingTable) error {
-		if create.Columns == nil {
-			for _, col := range columns {
-				create.Columns = append(create.Columns, dialect.StreamingColumn{Name: col.Name, Written: col.SQL, NotNull: col.NotNull, Comment: col.Comment})
-			}
-		}
+		list(create, columns)
 		for _, change := range own.Comments {
 			if !comment(columns, create.Columns, change) {
 				return sqlerr.New(sqlerr.NoColumn, "table '%s' has no column '%s'", n, change.Column)
 			}
 		}
 		create.Columns = append(create.Columns, own.Add...)
+		listed = rulesOf(create.Columns)
 		return nil
 	})
+	a.Definition.Columns = listed
 	a.Columns = append(columns, add...)
 	return a, err
 }

@@ -27,9 +27,13 @@ func runLoop(ctx context.Context, args []string) error {
 	fs := flag.NewFlagSet("loop", flag.ExitOnError)
 	broker := fs.String("broker", "", "address")
 	topic := fs.String("topic", "", "topic")
-	work := fs.String("work", "count", "count, lengths, group, filter, orders, changes, committed, avro or proto")
+	work := fs.String("work", "count", "count, lengths, group, filter, orders, changes, committed, avro or proto; send writes the records to the topic of -to")
+	to := fs.String("to", "", "topic")
 	if err := fs.Parse(args); err != nil {
 		return err
+	}
+	if *work == "send" {
+		return runSend(ctx, *broker, *topic, *to)
 	}
 	w, ok := works[*work]
 	if !ok {

@@ -118,7 +118,7 @@ func (c *config) choose(list string) {
 
 // measure runs what is wanted, one data set at a time.
 func (c *config) measure(ctx context.Context, r *report) error {
-	for _, m := range []func(context.Context, *config, *report) error{measureScans, measureShapes, measureFormats, measureLimit, measureLanes, measureTopics, measureTransfer, measureSmall, measureStreaming, measureMemory, measureGrowth} {
+	for _, m := range []func(context.Context, *config, *report) error{measureScans, measureShapes, measureFormats, measureLimit, measureLanes, measureTopics, measureTransfer, measureSmall, measureStreaming, measureSink, measureMemory, measureGrowth} {
 		if err := m(ctx, c, r); err != nil {
 			return err
 		}

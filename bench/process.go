@@ -61,7 +61,16 @@ func terminate(cmd *exec.Cmd) {
 
 // loop runs the baseline as a process and returns what it cost and found. Wall counts from the creation of its Kafka client.
 func loop(ctx context.Context, broker, topic, work string) (usage, string, error) {
-	cmd := exec.CommandContext(ctx, os.Args[0], "loop", "-broker", broker, "-topic", topic, "-work", work)
+	return runBaseline(ctx, "-broker", broker, "-topic", topic, "-work", work)
+}
+
+// loopTo runs the baseline that sends the records of a topic to another.
+func loopTo(ctx context.Context, broker, topic, to string) (usage, string, error) {
+	return runBaseline(ctx, "-broker", broker, "-topic", topic, "-work", "send", "-to", to)
+}
+
+func runBaseline(ctx context.Context, args ...string) (usage, string, error) {
+	cmd := exec.CommandContext(ctx, os.Args[0], append([]string{"loop"}, args...)...)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
 	if err != nil {

@@ -140,3 +140,39 @@ func TestRowsThatAFlowCannotWrite(t *testing.T) {
 		t.Errorf("%s, %v", got, err)
 	}
 }
+
+// What the call of a sink holds is shown nowhere, not in a plan, not in a definition, not in an error.
+func TestSecretsOfASinkAreNotShown(t *testing.T) {
+	_, read, write := sinkTopics(t, 10)
+	r := start(t)
+	db := r.root(t)
+	secret := "`kafka.security.protocol` => 'PLAINTEXT', schemaRegistryUrl => 'http://127.0.0.1:1', schemaRegistryAuthUser => 'u', schemaRegistryAuthPassword => 'hunter22', format => 'json'"
+	query := " SELECT key, value FROM " + read("orders")
+	var shown []string
+	for _, statement := range []string{"EXPLAIN INSERT INTO " + write("out", secret) + query, "SHOW WARNINGS"} {
+		got, err := rows(db, statement)
+		shown = append(shown, fmt.Sprint(got, err))
+	}
+	if !strings.Contains(shown[0], "schemaRegistryAuthPassword: [redacted]") {
+		t.Error(shown[0])
+	}
+	_, err := db.Exec("INSERT INTO " + write("nope", secret) + query)
+	shown = append(shown, fmt.Sprint(err))
+	_, err = db.Exec("INSERT INTO " + write("out", secret, "fromat => 'json'") + query)
+	shown = append(shown, fmt.Sprint(err))
+	do(t, db, "SET SESSION streaming_table_create = 'no_validate'")
+	do(t, db, "CREATE FLOW f AS INSERT INTO "+write("out", secret)+" BY NAME SELECT value:id AS id FROM STREAM "+read("orders", "startingOffsets => 'earliest'"))
+	comes(t, r, "SELECT state FROM information_schema.streaming_flows", "stalled")
+	for _, statement := range []string{"SHOW CREATE FLOW f", "SELECT * FROM information_schema.streaming_flows", "DESCRIBE EXTENDED f", "SHOW FLOWS", "SELECT * FROM information_schema.streaming_event_log"} {
+		got, err := rows(db, statement)
+		shown = append(shown, fmt.Sprint(got, err))
+	}
+	for _, s := range shown {
+		if strings.Contains(s, "hunter22") {
+			t.Error(s)
+		}
+	}
+	if d := shown[6]; !strings.Contains(d, "FLOW") {
+		t.Error(d)
+	}
+}

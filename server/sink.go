@@ -171,6 +171,7 @@ func together(c *sql.Context, w *writekafka.Writer, write func() error) error {
 	}
 	switch e, ok := sqlerr.As(err); {
 	case err == nil:
+		w.AwaitVisible(c)
 		return nil
 	case unknown && ok:
 		return e.WithDetail("whether the transaction was committed is not known")

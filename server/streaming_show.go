@@ -167,7 +167,12 @@ func (x *session) describeStreaming(c *sql.Context, n streaming.Name, t catalog.
 	}
 	lookAt(c, table)
 	s := table.Status()
-	add("Type", "STREAMING_TABLE")
+	if isFlow(t) {
+		add("Type", "FLOW")
+		add("Sink", "%s", redact(t.Streaming.Sink).text)
+	} else {
+		add("Type", "STREAMING_TABLE")
+	}
 	add("Owner", "'%s'@'%s'", t.Streaming.User, t.Streaming.Host)
 	add("State", "%s", s.State)
 	if s.Reason != "" {

@@ -102,7 +102,7 @@ func producerArguments() []option.Option {
 		{Name: "compression", Aliases: []string{"compressionType", "kafka.compression.type"}, Type: option.Enum, Words: []string{"none", "gzip", "snappy", "lz4", "zstd"}, Default: "lz4",
 			Doc: "How batches are compressed.", Example: "'zstd'"},
 		{Name: "kafka.enable.idempotence", Type: option.Bool, Default: "true", Doc: "Whether brokers drop what a retry sends twice.", Example: "false"},
-		{Name: "kafka.linger.ms", Type: option.Int, Default: "0", Max: 60_000, Doc: "How long a batch that is not full waits for more rows.", Example: "20"},
+		{Name: "kafka.linger.ms", Type: option.Int, Default: "10", Max: 60_000, Doc: "How long a batch that is not full waits for more rows, while there are some; the last ones do not wait.", Example: "0"},
 		{Name: "kafka.delivery.timeout.ms", Type: option.Int, Min: 1, Default: "120000", Doc: "After how long without any acknowledgement a write fails.", Example: "30000"},
 		{Name: "kafka.max.request.size", Type: option.Int, Min: 1024, Max: 1 << 30, Default: "1000012", Doc: "The most bytes of a batch before compression, and so of a record.", Example: "4000000"},
 		{Name: "kafka.buffer.memory", Type: option.Long, Min: 1 << 16, Max: 1 << 32, DefaultNote: "32 MiB, or a sixteenth of --memory-limit where that is less",

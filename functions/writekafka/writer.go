@@ -128,6 +128,9 @@ func (w *Writer) Commit(ctx context.Context, m *kafka.Mark) (unknown bool, err e
 	return w.producer.Commit(ctx, m)
 }
 
+// AwaitVisible is kafka.Producer.AwaitVisible.
+func (w *Writer) AwaitVisible(ctx context.Context) { w.producer.AwaitVisible(ctx) }
+
 // Abort takes back what was written since Begin.
 func (w *Writer) Abort(ctx context.Context) error { return w.producer.Abort(ctx) }
 

@@ -46,6 +46,22 @@ func (p *Producer) Commit(ctx context.Context, m *Mark) (unknown bool, err error
 	return false, nil
 }
 
+// AwaitVisible waits until consumers see the transaction that was committed: a broker answers a commit once it is certain, and writes the markers that consumers wait for
+// after that. Where brokers cannot tell (before 3.0, or without DESCRIBE on the id) it does not wait.
+func (p *Producer) AwaitVisible(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, p.cluster.cfg.ConnectTimeout)
+	defer cancel()
+	req := kmsg.NewPtrDescribeTransactionsRequest()
+	req.TransactionalIDs = []string{p.opts.TransactionalID}
+	wait := backoff{next: time.Millisecond}
+	for {
+		resp, err := req.RequestWith(ctx, p.client.kgo)
+		if err != nil || len(resp.TransactionStates) != 1 || resp.TransactionStates[0].ErrorCode != 0 || resp.TransactionStates[0].State != "PrepareCommit" || wait.sleep(ctx) != nil {
+			return
+		}
+	}
+}
+
 // abortWait bounds an Abort: the statement is over, and nobody else waits for it.
 const abortWait = 5 * time.Second
 

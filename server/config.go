@@ -12,6 +12,7 @@ import (
 
 	"millrace/internal/catalog"
 	"millrace/streaming/executor"
+	"millrace/streaming/store/pebblestore"
 )
 
 // Config is how a server runs. The zero value of a field is its default, unless said otherwise.
@@ -70,6 +71,8 @@ type Config struct {
 	key *catalog.Key
 	// clock is that of the schedules of streaming tables, nil for the machine's.
 	clock executor.Clock
+	// storeOptions, when not nil, changes what the store in DataDir is opened with: tests have disks that fail.
+	storeOptions func(*pebblestore.Options)
 }
 
 // Defaults of settings.

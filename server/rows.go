@@ -32,6 +32,9 @@ func openStore(cfg Config) (store.Store, error) {
 	if cfg.DataDir == "" {
 		return pebblestore.OpenMemory(o)
 	}
+	if cfg.storeOptions != nil {
+		cfg.storeOptions(&o)
+	}
 	return pebblestore.Open(filepath.Join(cfg.DataDir, "store"), o)
 }
 

@@ -28,7 +28,7 @@ func (s *Store) Commit(ctx context.Context, c *store.Commit) (int64, error) {
 		return number, err
 	case <-s.space.stall():
 		// The batch waits for the disk and cannot be called back; whoever is ready first wins, and late is no loss.
-		return 0, fmt.Errorf("%w: %w", store.ErrUnknownOutcome, s.space.full(0))
+		return 0, fmt.Errorf("%w: %w", store.ErrUnknownOutcome, s.space.stalledBy())
 	}
 }
 
@@ -264,7 +264,7 @@ func (s *Store) AppendEvent(ctx context.Context, id store.TableID, data []byte) 
 	if err := s.space.admit(len(data)); err != nil {
 		return err
 	}
-	f, err := s.familyOf(id)
+	f, err := s.familyOf(ctx, id)
 	if err != nil {
 		return err
 	}

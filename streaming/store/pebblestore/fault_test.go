@@ -84,6 +84,9 @@ type faultyFile struct {
 }
 
 func (f *faultyFile) Write(p []byte) (int, error) {
+	if f.fs.readOnly.Load() {
+		return 0, &os.PathError{Op: "write", Path: "file", Err: syscall.EROFS}
+	}
 	if !f.fs.full.Load() {
 		return f.File.Write(p)
 	}
@@ -281,6 +284,59 @@ func TestReadOnlyDirectoryIsAClearError(t *testing.T) {
 	if !sqlerr.HasKind(err, sqlerr.StoreFailed) || !strings.Contains(err.Error(), dir) || !strings.Contains(err.Error(), "read-only") {
 		t.Errorf("opening a store on a read-only disk: %v", err)
 	}
+}
+
+// A disk that becomes read-only, as it does when its file system finds a fault: commits are refused with that reason, reading goes on, and writing does when the disk can be written again.
+func TestReadOnlyDiskStallsAndGoesOn(t *testing.T) {
+	fs := &faultyFS{FS: vfs.Default}
+	s := openTest(t, t.TempDir(), Options{FS: fs}, "t")
+	l := acquire(t, s, "t")
+	if err := insert(t, s, l, 0, 100); err != nil {
+		t.Fatal(err)
+	}
+	fs.readOnly.Store(true)
+	if err := insert(t, s, l, 100, 100); !errors.Is(err, store.ErrUnknownOutcome) || !strings.Contains(err.Error(), "read-only") {
+		t.Fatalf("committing to a read-only disk: %v", err)
+	}
+	if err := insert(t, s, l, 100, 100); !sqlerr.HasKind(err, sqlerr.StoreFailed) || !strings.Contains(err.Error(), "is read-only") {
+		t.Errorf("another commit: %v", err)
+	}
+	if n, err := count(t, s, "t", 0, 1); err != nil || n < 100 {
+		t.Errorf("reading meanwhile: %d, %v", n, err)
+	}
+	fs.readOnly.Store(false)
+	var c *store.Checkpoint
+	for c == nil || c.Number < 2 { // the commit is under way
+		var err error
+		if c, err = s.Checkpoint(t.Context(), "t"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for {
+		err := insert(t, s, l, 200, 100)
+		if err == nil {
+			break
+		}
+		if !sqlerr.HasKind(err, sqlerr.StoreFailed) {
+			t.Fatal(err)
+		}
+	}
+	wantCount(t, s, "t", 300)
+}
+
+// A store is not opened on a full disk, and says so: nobody would know why it waits.
+func TestOpeningOnAFullDiskIsAnError(t *testing.T) {
+	fs := &faultyFS{FS: vfs.Default}
+	dir := t.TempDir()
+	if err := openTest(t, dir, Options{FS: fs}, "t").Close(); err != nil {
+		t.Fatal(err)
+	}
+	fs.full.Store(true)
+	if _, err := Open(dir, Options{FS: fs}); err == nil || !strings.Contains(err.Error(), "no space left") || !strings.Contains(err.Error(), dir) {
+		t.Errorf("it opens: %v", err)
+	}
+	fs.full.Store(false)
+	openTest(t, dir, Options{FS: fs})
 }
 
 func TestSecondOpenIsRefused(t *testing.T) {

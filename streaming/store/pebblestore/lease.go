@@ -40,8 +40,12 @@ func encodeLease(epoch, committed, count int64) []byte {
 	return binary.BigEndian.AppendUint64(b, uint64(count))
 }
 
-// familyOf gives the family of a table that is an owner, locked. The caller unlocks it.
-func (s *Store) familyOf(id store.TableID) (*family, error) {
+// lockEvery is how often a lock is tried that a commit holds, which is there for milliseconds.
+const lockEvery = time.Millisecond
+
+// familyOf gives the family of a table that is an owner, locked. The caller unlocks it. It waits for a commit that is being applied, but not for one that waits for the disk: a writer
+// must be able to stop.
+func (s *Store) familyOf(ctx context.Context, id store.TableID) (*family, error) {
 	t, err := s.lookup(id)
 	if err != nil {
 		return nil, err
@@ -50,7 +54,15 @@ func (s *Store) familyOf(id store.TableID) (*family, error) {
 		return nil, fmt.Errorf("store: table %s is written by the writer of %s", id, t.owner)
 	}
 	f := t.family
-	f.mu.Lock()
+	for !f.mu.TryLock() {
+		select {
+		case <-s.space.stall():
+			return nil, s.space.stalledBy()
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		case <-time.After(lockEvery):
+		}
+	}
 	if f.gone {
 		f.mu.Unlock()
 		return nil, fmt.Errorf("%w: %s", store.ErrNoTable, id)
@@ -70,7 +82,7 @@ func (s *Store) AcquireWriter(ctx context.Context, id store.TableID, owner strin
 	if err := s.space.admit(0); err != nil {
 		return store.Lease{}, err
 	}
-	f, err := s.familyOf(id) // waits for a commit that is being applied
+	f, err := s.familyOf(ctx, id) // waits for a commit that is being applied
 	if err != nil {
 		return store.Lease{}, err
 	}
@@ -105,7 +117,7 @@ func (s *Store) RenewWriter(ctx context.Context, l store.Lease, ttl time.Duratio
 		return err
 	}
 	defer s.leave()
-	f, err := s.familyOf(l.Table)
+	f, err := s.familyOf(ctx, l.Table)
 	if err != nil {
 		return err
 	}
@@ -123,7 +135,7 @@ func (s *Store) ReleaseWriter(ctx context.Context, l store.Lease) error {
 		return err
 	}
 	defer s.leave()
-	f, err := s.familyOf(l.Table)
+	f, err := s.familyOf(ctx, l.Table)
 	if errors.Is(err, store.ErrNoTable) {
 		return nil
 	}

@@ -1,10 +1,12 @@
 package pebblestore
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -15,7 +17,7 @@ import (
 // space watches the free space of the disk.
 //
 // Pebble cannot go on after a write that failed. So commits are refused while there is still room for what it has under way, and a
-// write that finds the disk full all the same waits here until there is space, instead of failing: the store is then stalled, commits are refused, and
+// write that finds the disk full all the same, or read-only, waits here until it can be done, instead of failing: the store is then stalled, commits are refused, and
 // who waits for one gives up waiting.
 type space struct {
 	fs      vfs.FS
@@ -27,7 +29,8 @@ type space struct {
 	checked time.Time
 	written uint64 // since checked
 	free    uint64
-	waiting int           // writes that found the disk full
+	waiting int           // writes that found the disk full, or read-only
+	cause   error         // of the last of them
 	stalled chan struct{} // closed while waiting > 0
 }
 
@@ -35,10 +38,26 @@ const (
 	checkEvery = 250 * time.Millisecond
 	checkBytes = 8 << 20
 	tryEvery   = 50 * time.Millisecond
+	// openBytes is the space that opening a store needs, about.
+	openBytes = 4 << 20
 )
 
 func newSpace(fs vfs.FS, dir string, reserve uint64) *space {
 	return &space{fs: fs, dir: dir, reserve: reserve, closing: make(chan struct{}), stalled: make(chan struct{})}
+}
+
+// writable finds out whether a store can be opened: its first writes would wait for space, and nobody would know why.
+func (s *space) writable() error {
+	if usage, err := s.fs.GetDiskUsage(s.dir); err == nil && usage.AvailBytes < openBytes {
+		return &os.PathError{Op: "write", Path: s.dir, Err: syscall.ENOSPC}
+	}
+	path := s.fs.PathJoin(s.dir, "probe")
+	f, err := s.fs.Create(path, vfs.WriteCategoryUnspecified)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(make([]byte, 4096))
+	return errors.Join(err, f.Close(), s.fs.Remove(path))
 }
 
 // admit refuses a commit of about n bytes for which there is no room.
@@ -46,7 +65,7 @@ func (s *space) admit(n int) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.waiting > 0 {
-		return s.full(0)
+		return s.refusal()
 	}
 	s.written += uint64(n)
 	if now := time.Now(); s.written > checkBytes || now.Sub(s.checked) > checkEvery {
@@ -69,10 +88,28 @@ func (s *space) moving() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.waiting > 0 {
-		return s.full(0)
+		return s.refusal()
 	}
 	return nil
 }
+
+// stalledBy is the error for what is refused while writes wait.
+func (s *space) stalledBy() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.refusal()
+}
+
+// refusal is stalledBy for who holds mu.
+func (s *space) refusal() error {
+	if errors.Is(s.cause, syscall.EROFS) {
+		return sqlerr.New(sqlerr.StoreFailed, "the disk of the store in '%s' is read-only", s.dir).WithCause(s.cause).WithHint("look at the system's log for why, and make it writable; writing goes on by itself then")
+	}
+	return s.full(0)
+}
+
+// mayBeMended reports whether a write that failed can be done later.
+func mayBeMended(err error) bool { return vfs.IsNoSpaceError(err) || errors.Is(err, syscall.EROFS) }
 
 func (s *space) full(free uint64) error {
 	return sqlerr.New(sqlerr.StoreFull, "the disk of the store in '%s' is full: %d MiB are free, the last %d MiB are held back", s.dir, free>>20, s.reserve>>20).
@@ -89,10 +126,11 @@ func (s *space) stall() <-chan struct{} {
 // retry calls write until it does not fail for want of space, or the store is closed.
 func (s *space) retry(write func() error) error {
 	err := write()
-	if !vfs.IsNoSpaceError(err) {
+	if !mayBeMended(err) {
 		return err
 	}
 	s.mu.Lock()
+	s.cause = err
 	if s.waiting++; s.waiting == 1 {
 		close(s.stalled)
 	}
@@ -112,7 +150,7 @@ func (s *space) retry(write func() error) error {
 			return err
 		case <-tick.C:
 		}
-		if err = write(); !vfs.IsNoSpaceError(err) {
+		if err = write(); !mayBeMended(err) {
 			tick.Stop()
 			return err
 		}

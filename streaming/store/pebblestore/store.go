@@ -136,6 +136,9 @@ func Open(dir string, options Options) (_ *Store, err error) {
 		return nil, err
 	}
 	s.lock = po.Lock
+	if err := s.space.writable(); err != nil {
+		return nil, errors.Join(openError(dir, err), s.lock.Close())
+	}
 	db, err := pebble.Open(dir, po)
 	if err != nil {
 		return nil, errors.Join(openError(dir, err), s.lock.Close())
@@ -273,7 +276,7 @@ func (s *Store) lookup(id store.TableID) (*table, error) {
 func (s *Store) Close() error {
 	select {
 	case <-s.space.stall():
-		return s.space.full(0)
+		return s.space.stalledBy()
 	default:
 	}
 	s.life.Lock()

@@ -187,21 +187,21 @@ var table = []Function{
 	{
 		Name: "window_start", Group: groupTime,
 		Args: "(t TIMESTAMP, width STRING [, slide STRING, start STRING])", Returns: "TIMESTAMP",
-		Doc:     "The beginning of the window of a width, such as '5 minutes', that t lies in. Windows follow each other from 1970-01-01 on, moved by start; a slide other than the width is an error. `window(…)` gives both ends as a JSON object.",
+		Doc:     "The beginning of the window of a width, such as '5 minutes', that t lies in. Windows follow each other from 1970-01-01 on, moved by start. With a slide less than the width windows overlap, and a SELECT gives a row for each that t lies in: `GROUP BY window_start(t, '10 minutes', '5 minutes')`. `window(…)` gives both ends as a JSON object.",
 		Example: "window_start('2026-03-05 10:23:30', '15 minutes')", Result: "2026-03-05 10:15:00",
-		least: 2, most: 4, build: buildWindow(timestampType, windowStart),
+		least: 2, most: 5, build: buildWindow(timestampType, windowStart),
 	},
 	{
 		Name: "window_end", Group: groupTime,
 		Args: "(t TIMESTAMP, width STRING [, slide STRING, start STRING])", Returns: "TIMESTAMP", Doc: "The end of that window, which does not belong to it any more.",
 		Example: "window_end('2026-03-05 10:23:30', '15 minutes')", Result: "2026-03-05 10:30:00",
-		least: 2, most: 4, build: buildWindow(timestampType, windowEnd),
+		least: 2, most: 5, build: buildWindow(timestampType, windowEnd),
 	},
 	{
 		Name: "millrace_window", Group: groupTime, Internal: true,
 		Args: "(t TIMESTAMP, width STRING [, slide STRING, start STRING])", Returns: "JSON", Doc: "What `window(t, width)` becomes: the window as an object with start and end.",
 		Example: "millrace_window('2026-03-05 10:23:30', '1 hour')", Result: `{"start":"2026-03-05 10:00:00","end":"2026-03-05 11:00:00"}`,
-		least: 2, most: 4, build: buildWindow(expr.Type{Kind: expr.JSON}, windowOf),
+		least: 2, most: 5, build: buildWindow(expr.Type{Kind: expr.JSON}, windowOf),
 	},
 	{
 		Name: "decode", Group: groupBytes,

@@ -10,7 +10,8 @@ import (
 	"millrace/planner/expr"
 )
 
-// buildWindow builds functions of the tumbling window that a time lies in: [start, start+width), aligned to 1970 and moved by an offset.
+// buildWindow builds functions of the window that a time lies in: [start, start+width), aligned to 1970 and moved by an offset. Windows that slide by less than
+// their width have a number as the last argument, which says how many windows before the last one that has begun is meant.
 func buildWindow(result expr.Type, show func(start time.Time, width time.Duration) any) func(*sql.Context, *Function, []sql.Expression) (sql.Expression, error) {
 	return func(ctx *sql.Context, f *Function, args []sql.Expression) (sql.Expression, error) {
 		lengths := [3]time.Duration{}
@@ -31,18 +32,34 @@ func buildWindow(result expr.Type, show func(start time.Time, width time.Duratio
 		switch {
 		case width < time.Microsecond || width%time.Microsecond != 0 || offset%time.Microsecond != 0:
 			return nil, sqlerr.New(sqlerr.BadValue, "the width of '%s' must be some microseconds at least", f.Name)
-		case len(args) > 2 && slide != width:
-			return nil, sqlerr.New(sqlerr.NotSupported, "'%s' with a slide other than its width puts a row into several windows, which is not supported", f.Name).
-				WithHint("leave the slide out for windows one behind the other")
+		case len(args) > 2 && (slide < time.Microsecond || slide%time.Microsecond != 0 || slide > width):
+			return nil, sqlerr.New(sqlerr.BadValue, "the slide of '%s' must be some microseconds at least and at most its width", f.Name)
+		case len(args) < 5 && len(args) > 2 && slide != width:
+			return nil, sqlerr.New(sqlerr.NotSupported, "'%s' with a slide other than its width puts a row into several windows, which is not supported here", f.Name).
+				WithHint("a SELECT may have one kind of them, of less than 1,000 windows at a time, and no * beside it")
 		}
-		return strict(result, []expr.Kind{expr.Timestamp}, func(_ *sql.Context, args []any) (any, error) {
-			micros, step, from := args[0].(time.Time).UnixMicro(), width.Microseconds(), offset.Microseconds()
+		if len(args) < 3 {
+			slide = width
+		}
+		values := []sql.Expression{args[0]}
+		if len(args) == 5 {
+			values = append(values, args[4])
+		}
+		// The last window that has begun, or the one so many before it; NULL when that has ended.
+		return strict(result, []expr.Kind{expr.Timestamp, expr.BigInt}, func(_ *sql.Context, args []any) (any, error) {
+			micros, step, from := args[0].(time.Time).UnixMicro(), slide.Microseconds(), offset.Microseconds()
 			behind := (micros - from) % step
 			if behind < 0 {
 				behind += step
 			}
+			if len(args) > 1 {
+				behind += args[1].(int64) * step
+			}
+			if behind >= width.Microseconds() {
+				return nil, nil
+			}
 			return show(time.UnixMicro(micros-behind).UTC(), width), nil
-		})(ctx, f, args[:1])
+		})(ctx, f, values)
 	}
 }
 

@@ -78,6 +78,7 @@ func parseIn(text string, mode dialect.Mode, options sqlparser.ParserOptions, ct
 	st.literals = ofLiterals(st.ast)
 	if st.ast != nil {
 		expandFields(ctx, st.ast)
+		expandWindows(st.ast)
 		expandStars(ctx, st.ast)
 	}
 	return st, nil

@@ -236,3 +236,22 @@ func TestATableThatFailsFailsOnce(t *testing.T) {
 		comes(t, r, whoReads, "failed|NULL")
 	}
 }
+
+func TestAScheduleIsKeptByTheServersTogether(t *testing.T) {
+	broker, _, produce := ordersTopic(t, 100)
+	with := cluster(t)
+	a, b := start(t, with("a")), start(t, with("b"))
+	do(t, a.root(t), strings.Replace(ordersTable(broker), "orders AS", "orders SCHEDULE EVERY 1 SECOND AS", 1))
+	for n := range 3 {
+		produce(100+10*n, 110+10*n)
+		for _, r := range []*running{a, b} {
+			comes(t, r, "SELECT count(*), count(DISTINCT id) FROM orders", fmt.Sprintf("%d|%d", 110+10*n, 110+10*n))
+		}
+	}
+	if err := a.stop(); err != nil {
+		t.Fatal(err)
+	}
+	produce(130, 140)
+	comes(t, b, "SELECT count(*), count(DISTINCT id) FROM orders", "140|140")
+	gives(t, b.root(t), "SELECT count(*) FROM information_schema.streaming_event_log WHERE event_type IN ('failed', 'stalled')", "0")
+}

@@ -47,7 +47,10 @@ func (t *Table) begin(ctx context.Context) (err error) {
 		if err := t.observe(ctx); err != nil {
 			return err
 		}
-		if t.Status().State == Failed {
+		t.mu.Lock()
+		failed := t.state == Failed && !t.isDue() // a schedule tries again
+		t.mu.Unlock()
+		if failed {
 			return errStandsFailed
 		}
 	}

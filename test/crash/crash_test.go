@@ -266,9 +266,13 @@ func (p place) kill(t *testing.T, n int) map[string]int {
 		}
 		c, ok := p.launch(t, point)
 		if ok {
+			most := time.Duration(rand.IntN(300)) * time.Millisecond
+			if point != "" {
+				most = 5 * time.Second // it comes there by itself
+			}
 			select {
 			case <-c.done:
-			case <-time.After(time.Duration(rand.IntN(300)) * time.Millisecond):
+			case <-time.After(most):
 			}
 		}
 		select {

@@ -5,6 +5,8 @@
 //	                               ▼
 //	                          executor.Table    reads and commits until Drop or Close
 //
+// A flow is a streaming table whose rows go to an executor.Output, a topic, in the place of the store; its table there stays empty (docs/adr/0013-sinks.md).
+//
 // An error before the catalog is written leaves nothing behind. What a crash leaves in the store without an entry in the catalog is removed
 // at the next start. The catalog is the truth about which tables there are, the store about what they hold and how far they have read.
 //

@@ -149,3 +149,17 @@ func FuzzBind(f *testing.F) {
 		_, _ = a.Plan([]column.Field{{Name: "value", Type: column.Type{Kind: column.Text}}, {Name: "key", Type: column.Type{Kind: column.Int64}}}) // any error is fine
 	})
 }
+
+// Whatever stands in the column headers, it is headers or an error of the row.
+func FuzzHeaders(f *testing.F) {
+	for _, s := range []string{`[{"key":"a","value":"text"},{"key":"a","value":null},{"key":"b","value":{"base64":"AP8="}}]`, `[]`, `null`, `[{"value":"x"}]`, `[{"key":"a","value":1}]`, `{`} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		w := &Writer{}
+		err := w.headers(text)
+		if err != nil && !sqlerr.HasKind(err, sqlerr.SinkRow) {
+			t.Errorf("%T: %v", err, err)
+		}
+	})
+}

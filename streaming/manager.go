@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
-	"time"
 
 	"millrace/internal/catalog"
 	"millrace/internal/kafka"
@@ -29,9 +28,7 @@ type Options struct {
 	Owner string
 	// Shared says that other processes have the same catalog and store.
 	Shared bool
-	// Now is the clock that tells how old rows are, time.Now by default.
-	Now func() time.Time
-	// Clock is that of schedules, nil for the machine's.
+	// Clock is that of schedules and of the age of rows, nil for the machine's.
 	Clock executor.Clock
 }
 
@@ -69,9 +66,6 @@ func New(o Options) *Manager {
 	}
 	if o.Owner == "" {
 		o.Owner = defaultOwner
-	}
-	if o.Now == nil {
-		o.Now = time.Now
 	}
 	m := &Manager{Options: o, tables: map[string]running{}}
 	m.retainer = newRetainer(m)

@@ -165,10 +165,17 @@ func newRetainer(m *Manager) *retainer {
 	return &retainer{m: m, wake: make(chan struct{}, 1), tables: map[string]*retained{}}
 }
 
+func (r *retainer) now() time.Time {
+	if r.m.Clock == nil {
+		return time.Now()
+	}
+	return r.m.Clock.Now()
+}
+
 // run works until ctx ends.
 func (r *retainer) run(ctx context.Context) {
 	for ctx.Err() == nil {
-		wait := min(max(r.sweep(ctx).Sub(r.m.Now()), expireSoonest/10), idleLook)
+		wait := min(max(r.sweep(ctx).Sub(r.now()), expireSoonest/10), idleLook)
 		timer := time.NewTimer(wait)
 		select {
 		case <-ctx.Done():
@@ -199,7 +206,7 @@ func (r *retainer) due(id store.TableID) {
 
 // sweep removes what is due and gives the time when something will be.
 func (r *retainer) sweep(ctx context.Context) (next time.Time) {
-	now := r.m.Now()
+	now := r.now()
 	next = now.Add(idleLook)
 	known := map[string]bool{}
 	for _, db := range r.m.Catalog.State().Databases {

@@ -12,6 +12,13 @@ import (
 	"millrace/streaming/store/pebblestore"
 )
 
+// setClock shows what it was set to.
+type setClock struct{ now time.Time }
+
+func (c *setClock) Now() time.Time { return c.now }
+
+func (c *setClock) After(time.Duration) (<-chan time.Time, func()) { return nil, func() {} }
+
 // A row stays as long as it is not older than the retention, to the microsecond or, by a DATE, to the day; the clock may jump, and tables that nobody reads are looked after, too.
 func TestRowsExpireByTheClock(t *testing.T) {
 	s, err := pebblestore.OpenMemory(pebblestore.Options{})
@@ -24,8 +31,8 @@ func TestRowsExpireByTheClock(t *testing.T) {
 		}
 	}()
 	start := time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC)
-	now := start
-	m := New(Options{Catalog: catalog.OpenMemory(), Store: s, Now: func() time.Time { return now }})
+	clock := &setClock{now: start}
+	m := New(Options{Catalog: catalog.OpenMemory(), Store: s, Clock: clock})
 	fields := []column.Field{{Name: "n", Type: column.Type{Kind: column.Int64}}, {Name: "ts", Type: column.Type{Kind: column.Timestamp, Scale: 6}, Nullable: true}, {Name: "day", Type: column.Type{Kind: column.Date}, Nullable: true}}
 	define := func(name string, properties map[string]string) {
 		t.Helper()
@@ -92,7 +99,7 @@ func TestRowsExpireByTheClock(t *testing.T) {
 		{"when the day is over", 12 * time.Hour, 49 - 26, 49 - 12},
 		{"long after, only what has no time", 1000 * time.Hour, 1, 1},
 	} {
-		now = start.Add(step.after)
+		clock.now = start.Add(step.after)
 		m.retainer.sweep(t.Context())
 		if ts, day := count("byts"), count("byday"); ts != step.byTS || day != step.byDay {
 			t.Errorf("%s: %d rows by ts, %d by day, want %d and %d", step.name, ts, day, step.byTS, step.byDay)

@@ -25,8 +25,8 @@ func hasBRIN(version string) bool {
 // mostIndexed is how many columns the index of a part has besides the number.
 const mostIndexed = 8
 
-// newIndex creates the index of a part: on the numbers, on times, by which rows are mostly looked for, and on what the table is clustered by.
-func (s *Store) newIndex(ctx context.Context, c *pgx.Conn, p *part, schema *store.Schema) error {
+// index is the statement that makes the index of a part: on the numbers, on times, by which rows are mostly looked for, and on what the table is clustered by.
+func (s *Store) index(p *part, schema *store.Schema) string {
 	text := "create index " + indexOf(p.Number) + " on " + s.names.rows(p.Number) + " using brin (n"
 	n := 0
 	for i := range schema.Columns {
@@ -38,8 +38,7 @@ func (s *Store) newIndex(ctx context.Context, c *pgx.Conn, p *part, schema *stor
 			n++
 		}
 	}
-	_, err := c.Exec(ctx, text+")")
-	return err
+	return text + ")"
 }
 
 // indexOf is the name of the index of a part, within the schema.

@@ -34,17 +34,19 @@ func (s *Store) newPart(ctx context.Context, c *pgx.Conn, schema *store.Schema) 
 	if _, err := c.Exec(ctx, s.sql("insert into {garbage} (part, since) values ($1, now())"), p.Number); err != nil {
 		return p, err
 	}
-	if _, err = c.Exec(ctx, b.String()); err != nil || !s.brin {
-		return p, err
+	if s.brin {
+		b.WriteString("; " + s.index(&p, schema))
 	}
-	return p, s.newIndex(ctx, c, &p, schema)
+	// Both in one step: nobody drops a table while it gets its index.
+	_, err = c.PgConn().Exec(ctx, b.String()).ReadAll()
+	return p, err
 }
 
 // adopt takes parts out of the garbage, within a transaction.
 func (s *Store) adopt(ctx context.Context, c *pgx.Conn, parts ...int64) error {
-	tag, err := c.Exec(ctx, s.sql("delete from {garbage} where part = any($1)"), parts)
+	tag, err := c.Exec(ctx, s.sql("delete from {garbage} where part = any($1) and since > '-infinity'"), parts)
 	if err == nil && tag.RowsAffected() != int64(len(parts)) {
-		err = errStale // it has waited for so long that it was cleared away
+		err = errStale // they have waited for so long that they are being cleared away
 	}
 	return err
 }
@@ -114,6 +116,7 @@ func (s *Store) CreateTable(ctx context.Context, specs ...store.TableSpec) error
 			return err
 		}
 		if err := s.createAll(ctx, c, tables, parts); err != nil {
+			prepared = prepared && !errors.Is(err, errStale)
 			return s.rollback(ctx, c, err)
 		}
 		tag, err := c.Exec(context.WithoutCancel(ctx), "commit")

@@ -196,7 +196,7 @@ func eventually(t testing.TB, what string, holds func() bool) {
 }
 
 func TestWhatNobodySeesIsClearedAway(t *testing.T) {
-	s := openStore(t, newName(t), Options{Grace: 100 * time.Millisecond})
+	s := openStore(t, newName(t), Options{Grace: 400 * time.Millisecond})
 	must(t, s.CreateTable(t.Context(), store.TableSpec{ID: "t", Columns: numberColumns}))
 	l, err := s.AcquireWriter(t.Context(), "t", "a", time.Minute)
 	must(t, err)
@@ -234,8 +234,43 @@ func TestWhatNobodySeesIsClearedAway(t *testing.T) {
 	}
 }
 
+// TestPartsAreNotDroppedWhileTheyAreAdopted: a part that has waited for too long was dropped after a table had got it, and every commit to the table failed.
+func TestPartsAreNotDroppedWhileTheyAreAdopted(t *testing.T) {
+	marked, again := make(chan struct{}), make(chan struct{})
+	var first, second sync.Once
+	prepared := 0
+	name := newName(t)
+	must(t, openStore(t, name, Options{}).CreateTable(t.Context(), store.TableSpec{ID: "t", Columns: numberColumns}))
+	s := openStore(t, name, Options{Grace: 20 * time.Millisecond, Failpoint: func(point string) {
+		switch point {
+		case "truncate.prepared":
+			if prepared++; prepared == 1 {
+				<-marked // it takes so long that the janitor means to drop the part
+			} else {
+				second.Do(func() { close(again) })
+			}
+		case "clear.marked":
+			first.Do(func() {
+				close(marked)
+				select { // and has not done so when the part is adopted, which must fail
+				case <-again:
+				case <-time.After(10 * time.Second):
+				}
+			})
+		}
+	}})
+	must(t, s.TruncateTable(t.Context(), "t"))
+	if prepared < 2 {
+		t.Errorf("a part that was to be dropped was adopted")
+	}
+	eventually(t, "no garbage", func() bool { return count(t, s, "select count(*) from {garbage}") == 0 })
+	_, err := commitNumbers(s, store.Lease{}, 1, 0, 10)
+	must(t, err)
+	expectNumbers(t, s, 10)
+}
+
 func TestExpiredRowsAreRemovedInTheEnd(t *testing.T) {
-	s := openStore(t, newName(t), Options{Grace: 100 * time.Millisecond})
+	s := openStore(t, newName(t), Options{Grace: 400 * time.Millisecond})
 	must(t, s.CreateTable(t.Context(), store.TableSpec{ID: "t", Columns: numberColumns}))
 	for i := range 10 {
 		_, err := commitNumbers(s, store.Lease{}, 1, i*100, 100)
@@ -278,7 +313,7 @@ func TestExpiredRowsAreRemovedInTheEnd(t *testing.T) {
 }
 
 func TestASnapshotThatIsTooOldSaysSo(t *testing.T) {
-	s := openStore(t, newName(t), Options{Grace: 50 * time.Millisecond})
+	s := openStore(t, newName(t), Options{Grace: 400 * time.Millisecond})
 	must(t, s.CreateTable(t.Context(), store.TableSpec{ID: "t", Columns: numberColumns}))
 	commitAll := func() {
 		_, err := commitNumbers(s, store.Lease{}, 1, 0, 1000)

@@ -42,7 +42,7 @@ type Options struct {
 	// Log gets changes of state and faults, never a password. Nothing by default.
 	Log *slog.Logger
 	// Failpoint, when not nil, is called at points of interest by their name, for tests that crash there: commit.checked, commit.copied, commit.sent,
-	// commit.applied, expire.applied, truncate.prepared, truncate.applied, drop.applied.
+	// commit.applied, expire.applied, truncate.prepared, truncate.applied, drop.applied, clear.marked.
 	Failpoint func(name string)
 
 	dial func(ctx context.Context, network, address string) (net.Conn, error) // of tests

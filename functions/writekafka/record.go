@@ -29,7 +29,6 @@ type recordEncoder struct {
 	// object is set when rows become JSON.
 	object *objectEncoder
 	text   []byte
-	nulls  []uint64
 }
 
 // newRecord matches columns with the fields of a schema by their names. lax takes an integer for one of another width, which the encoder checks.

@@ -3,6 +3,7 @@ package export
 import (
 	"crypto/rand"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -71,12 +72,14 @@ func (f *Folder) free() error {
 		return f.Failed(err)
 	}
 	names, err := folder.Readdirnames(1)
-	err = folder.Close()
-	switch {
-	case len(names) > 0:
-		return exists("not empty")
-	case err != nil:
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	if err := errors.Join(err, folder.Close()); err != nil {
 		return f.Failed(err)
+	}
+	if len(names) > 0 {
+		return exists("not empty")
 	}
 	return nil
 }

@@ -1,8 +1,12 @@
 package server
 
 import (
+	"bytes"
+	"io"
+	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/twmb/franz-go/pkg/sr"
@@ -42,7 +46,13 @@ func TestValuesAreWhatTheirFormatSays(t *testing.T) {
 		"keys of shorts":  {"keyFormat => 'short'", "SELECT -2 AS key, 'v' AS value", "SELECT hex(key)", "FFFE"},
 		"keys of doubles": {"keyFormat => 'double'", "SELECT 1.5::double AS key, 'v' AS value", "SELECT hex(key)", "3FF8000000000000"},
 		"keys of text":    {"keyFormat => 'string'", "SELECT 12 AS key, 'v' AS value", "SELECT key::string", "12"},
-		"keys of json":    {"keyFormat => 'json'", "SELECT 'a\"b' AS key, 'v' AS value", "SELECT key::string", `"a\"b"`},
+		"keys of a schema of the statement": {`keyFormat => 'avro', keySchema => '{"type":"record","name":"K","fields":[{"name":"id","type":"int"},{"name":"of","type":"string"}]}'`,
+			`SELECT '{"of": "a", "id": 5}'::json AS key, 'v' AS value`, `SELECT from_avro(key, '{"type":"record","name":"K","fields":[{"name":"id","type":"int"},{"name":"of","type":"string"}]}')::string`, `{"id":5,"of":"a"}`},
+		"keys of an Avro type":         {"keyFormat => 'avro'", "SELECT 'ab' AS key, 'v' AS value", "SELECT hex(key)", "046162"},
+		"numbers as keys of Avro text": {`keyFormat => 'avro', keySchema => '"string"'`, "SELECT 12 AS key, 'v' AS value", "SELECT hex(key)", "043132"},
+		"keys that are a field":        {`keyFormat => 'protobuf', keySchema => 'syntax = "proto3"; message K { int32 key = 2; }'`, "SELECT 5 AS key, 'v' AS value", "SELECT hex(key)", "1005"},
+		"NULL is no key of a schema":   {"keyFormat => 'avro'", "SELECT NULL::bigint AS key, 'v' AS value", "SELECT key IS NULL", "1"},
+		"keys of json":                 {"keyFormat => 'json'", "SELECT 'a\"b' AS key, 'v' AS value", "SELECT key::string", `"a\"b"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, read, write := sinkTopics(t, 0)
@@ -122,6 +132,14 @@ func TestFormatsThatDoNotFit(t *testing.T) {
 		"no subject":               {write("", "format => 'avro'", "schemaRegistryUrl => '"+registry.URL+"'") + " SELECT 'out' AS topic, 1 AS id", 31003, "the subject of the schema is not known"},
 		"nothing registered":       {write("out", "format => 'avro'", "autoRegisterSchemas => false", "schemaRegistryUrl => '"+registry.URL+"'") + " SELECT 1 AS id", 31075, "subject 'out-value'"},
 		"no registry":              {write("out", "format => 'avro'", "autoRegisterSchemas => false") + " SELECT 1 AS id", 31003, "the schema registry is not named"},
+		"a key of a record":        {write("out", `keyFormat => 'avro', keySchema => '{"type":"record","name":"K","fields":[{"name":"id","type":"int"}]}'`) + " SELECT 1 AS key, 'v' AS value", 31002, "the schema of keys is a record without a field of that name\nhint: make it an object"},
+		"a key that does not fit":  {write("out", `keyFormat => 'avro', keySchema => '"int"'`) + " SELECT 3000000000 AS key, 'v' AS value", 31081, "row 1 cannot be written: its key does not fit the schema"},
+		"an object without schema": {write("out", "keyFormat => 'avro'") + " SELECT '{}'::json AS key, 'v' AS value", 31003, "column 'key' is JSON, whose fields only a schema tells"},
+		"keySchema for numbers":    {write("out", "keyFormat => 'long'", `keySchema => '"int"'`) + " SELECT 1 AS key, 'v' AS value", 31004, "'keySchema' is given, but 'keyFormat' is 'long'"},
+		"wrong keySchema":          {write("out", "keyFormat => 'avro'", "keySchema => '{'") + " SELECT 1 AS key, 'v' AS value", 31002, "'keySchema' is wrong"},
+		"keySchema and look-up":    {write("out", "keyFormat => 'avro'", `keySchema => '"int"'`, "autoRegisterSchemas => false", "schemaRegistryUrl => '"+registry.URL+"'") + " SELECT 1 AS key, 'v' AS value", 31004, "'keySchema' is given, and 'autoRegisterSchemas' is false"},
+		"keySubject alone":         {write("out", "keyFormat => 'avro'", "keySubject => 'k'") + " SELECT 1 AS key, 'v' AS value", 31003, "'keySubject' is given without 'schemaRegistryUrl'"},
+		"no subject of keys":       {write("", "keyFormat => 'avro'", "schemaRegistryUrl => '"+registry.URL+"'") + " SELECT 'out' AS topic, 1 AS key, 'v' AS value", 31003, "the subject of the schema of keys is not known"},
 		"unknown metadata":         {write("out", "format => 'json'", "metadataColumns => 'key,offset'") + " SELECT 1 AS id", 31002, "'metadataColumns' has 'offset'"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -131,14 +149,81 @@ func TestFormatsThatDoNotFit(t *testing.T) {
 	}
 }
 
+// Keys with a schema in the registry come back as the columns that they were.
+func TestKeysWithASchemaInTheRegistryComeBack(t *testing.T) {
+	for name, test := range map[string]struct{ format, more, key, column, want string }{
+		"a type of Avro":           {"avro", "", "'k1'", "`key`", "k1"},
+		"a record of Avro":         {"avro", `{"type":"record","name":"K","fields":[{"name":"id","type":"long"},{"name":"kind","type":["null","string"],"default":null}]}`, `'{"id": 7}'::json`, "id, kind", "7|NULL"},
+		"a message of one column":  {"proto", "", "7::bigint", "`key`", "7"},
+		"a message of several":     {"proto", `syntax = "proto3"; message K { int64 id = 1; string kind = 2; }`, `'{"id": 7, "kind": "x"}'::json`, "id, kind", "7|x"},
+		"an object of JSON Schema": {"json", `{"type":"object","properties":{"id":{"type":"integer"}}}`, `'{"id": 7}'::json`, "id", "7"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			registry := httptest.NewServer(srfake.NewRegistry().Handler())
+			defer registry.Close()
+			client, err := sr.NewClient(sr.URLs(registry.URL))
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, read, write := sinkTopics(t, 0)
+			db := start(t).root(t)
+			subject, where := "copy-key", "keyFormat => '"+test.format+"', schemaRegistryUrl => '"+registry.URL+"'"
+			if test.format == "json" {
+				subject = "keys"
+				where += ", keySubject => 'keys'"
+			}
+			more := ""
+			if test.more != "" {
+				more = ", keySchema => '" + test.more + "'"
+			}
+			insert := " SELECT " + test.key + " AS key, 'v' AS value"
+			do(t, db, "INSERT INTO "+write("copy", where+more)+insert)
+			do(t, db, "INSERT INTO "+write("copy", where, "autoRegisterSchemas => false")+insert)
+			gives(t, db, "SELECT "+test.column+", value::string FROM "+read("copy", where), test.want+"|v\n"+test.want+"|v")
+			subjects, err := client.Subjects(t.Context())
+			if err != nil || len(subjects) != 1 || subjects[0] != subject {
+				t.Errorf("subjects %v, %v", subjects, err)
+			}
+		})
+	}
+}
+
+// strict is a registry that takes one schema of a subject and no other, as one does whose rules do not allow the change.
+func strict(of http.Handler) http.Handler {
+	var mu sync.Mutex
+	taken := map[string]string{}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/versions") {
+			body, err := io.ReadAll(r.Body)
+			mu.Lock()
+			other := taken[r.URL.Path] != "" && taken[r.URL.Path] != string(body)
+			if !other {
+				taken[r.URL.Path] = string(body)
+			}
+			mu.Unlock()
+			if other || err != nil {
+				w.Header().Set("Content-Type", "application/vnd.schemaregistry.v1+json")
+				w.WriteHeader(http.StatusConflict)
+				_, _ = io.WriteString(w, `{"error_code": 409, "message": "Schema being registered is incompatible with an earlier schema"}`) // the client sees it
+				return
+			}
+			r.Body = io.NopCloser(bytes.NewReader(body))
+		}
+		of.ServeHTTP(w, r)
+	})
+}
+
 // A change that the subject's rules do not allow is told in the registry's words, and nothing is written.
 func TestASchemaThatIsNotCompatibleIsRefused(t *testing.T) {
-	registry := httptest.NewServer(srfake.NewRegistry().Handler())
+	registry := httptest.NewServer(strict(srfake.NewRegistry().Handler()))
 	defer registry.Close()
 	_, read, write := sinkTopics(t, 0)
 	db := start(t).root(t)
-	where := "format => 'avro', schemaRegistryUrl => '" + registry.URL + "'"
-	do(t, db, "INSERT INTO "+write("copy", where)+" SELECT 1 AS id")
-	do(t, db, "INSERT INTO "+write("copy", where)+" SELECT 1 AS id, 'new' AS note")
-	gives(t, db, "SELECT count(*) FROM "+read("copy"), "2")
+	where := "format => 'avro', keyFormat => 'avro', schemaRegistryUrl => '" + registry.URL + "'"
+	do(t, db, "INSERT INTO "+write("copy", where)+" SELECT 'k' AS key, 1 AS id")
+	for _, subject := range []struct{ name, columns string }{{"copy-value", "'k' AS key, 'one' AS id"}, {"copy-key", "1 AS key, 1 AS id"}} {
+		_, err := db.Exec("INSERT INTO " + write("copy", where) + " SELECT " + subject.columns)
+		wantNumber(t, err, 31077, "does not take the schema for subject '"+subject.name+"': Schema being registered is incompatible with an earlier schema")
+	}
+	gives(t, db, "SELECT count(*) FROM "+read("copy"), "1")
 }

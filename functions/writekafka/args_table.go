@@ -45,7 +45,7 @@ func topicArguments() []option.Option {
 // The words of format and keyFormat. protobuf is what Managed I/O and proto what read_kafka calls the same.
 var (
 	valueFormats = []string{"raw", "string", "json", "avro", "proto", "protobuf", "csv"}
-	keyFormats   = []string{"raw", "string", "json", "short", "int", "long", "float", "double"}
+	keyFormats   = []string{"raw", "string", "json", "avro", "proto", "protobuf", "short", "int", "long", "float", "double"}
 )
 
 func formatArguments() []option.Option {
@@ -54,6 +54,8 @@ func formatArguments() []option.Option {
 			Doc:     "How the columns that are no metadata become the value: json, avro, proto (or protobuf) and csv make a record of them, string text of the only one, raw takes its bytes.",
 			Example: "'json'"},
 		{Name: "keyFormat", Type: option.Enum, Words: keyFormats, Default: "raw", Doc: "How the column `key` becomes the key.", Example: "'long'"},
+		{Name: "keySchema", Type: option.String, DefaultNote: "one made of the column",
+			Doc: "The schema of keys: of Avro in JSON (avro), the text of a .proto file with one message (proto), or JSON Schema for the registry (json).", Example: `'"string"'`},
 		{Name: "metadataColumns", Type: option.List, DefaultNote: "`key,headers,topic,partition,timestamp`",
 			Doc: "With format: which columns are parts of the record; others of these names are data.", Example: "'key'"},
 		{Name: "ignoreNullFields", Type: option.Bool, Default: "false", Doc: "Whether json leaves NULLs out.", Example: "true"},
@@ -83,6 +85,8 @@ func registryArguments() []option.Option {
 	return append(list,
 		option.Option{Name: "schemaRegistrySubject", Aliases: []string{"confluentSchemaRegistrySubject"}, Type: option.String, DefaultNote: "the topic's name with -value",
 			Doc: "The subject of the schema of values.", Example: "'orders-value'"},
+		option.Option{Name: "keySubject", Type: option.String, DefaultNote: "the topic's name with -key",
+			Doc: "The subject of the schema of keys. Keys of json have a schema in the registry only when it is given.", Example: "'orders-key'"},
 		option.Option{Name: "autoRegisterSchemas", Aliases: []string{"auto.register.schemas", "kafka.auto.register.schemas"}, Type: option.Bool, Default: "true",
 			Doc: "Whether the schema is registered; otherwise values are written by the version of the subject that is there.", Example: "false"},
 		option.Option{Name: "schemaRegistryVersion", Type: option.Scalar, Default: "latest", Doc: "That version: a number, or latest.", Example: "3"},

@@ -46,6 +46,16 @@ var avroTypes = map[column.Kind]any{
 
 func logical(of, name string) map[string]any { return map[string]any{"type": of, "logicalType": name} }
 
+func avroType(f column.Field) any {
+	switch {
+	case f.Type.Kind == column.Decimal:
+		return map[string]any{"type": "bytes", "logicalType": "decimal", "precision": max(f.Type.Precision, 1), "scale": f.Type.Scale}
+	case f.Type.Kind == column.Float64 && f.Width == 32:
+		return "float"
+	}
+	return avroTypes[f.Type.Kind]
+}
+
 // deriveAvro makes an Avro schema of columns: a field each, which may be null and by default is.
 func deriveAvro(name string, fields []column.Field, columns []int) (string, error) {
 	type field struct {
@@ -59,13 +69,7 @@ func deriveAvro(name string, fields []column.Field, columns []int) (string, erro
 		if !schemaName.MatchString(f.Name) {
 			return "", unnamed("Avro", f.Name)
 		}
-		t := avroTypes[f.Type.Kind]
-		switch {
-		case f.Type.Kind == column.Decimal:
-			t = map[string]any{"type": "bytes", "logicalType": "decimal", "precision": max(f.Type.Precision, 1), "scale": f.Type.Scale}
-		case f.Type.Kind == column.Float64 && f.Width == 32:
-			t = "float"
-		}
+		t := avroType(f)
 		if t != "null" {
 			t = []any{"null", t}
 		}

@@ -53,19 +53,16 @@ func (e textEncoder) append(dst []byte, b *column.Batch, i int) ([]byte, bool, e
 }
 
 // valueEncoder takes a column of any type as a JSON value.
-type valueEncoder struct {
-	at   int
-	kind column.Kind
-}
+type valueEncoder struct{ member }
 
-func (valueEncoder) begin(*column.Batch) {}
+func (*valueEncoder) begin(*column.Batch) {}
 
-func (e valueEncoder) append(dst []byte, b *column.Batch, i int) ([]byte, bool, error) {
+func (e *valueEncoder) append(dst []byte, b *column.Batch, i int) ([]byte, bool, error) {
 	v := &b.Cols[e.at]
 	if v.IsNull(i) {
 		return dst, true, nil
 	}
-	return appendJSON(dst, e.kind, v, i), false, nil
+	return e.appendValue(dst, v, i), false, nil
 }
 
 // numberEncoder takes a column as one of the numbers of Kafka's own serializers.
@@ -115,6 +112,16 @@ type member struct {
 	label []byte // "name":
 	// quoted values are strings, whatever their type.
 	quoted bool
+	text   []byte
+}
+
+// appendValue appends the value of a row that is not NULL.
+func (m *member) appendValue(dst []byte, v *column.Vector, i int) []byte {
+	if !m.quoted {
+		return appendJSON(dst, m.kind, v, i)
+	}
+	m.text = appendText(m.text[:0], m.kind, v, i)
+	return convert.AppendJSONString(dst, m.text)
 }
 
 // objectEncoder makes a JSON object of columns.
@@ -122,7 +129,6 @@ type objectEncoder struct {
 	members []member
 	// skipNull leaves NULLs out.
 	skipNull bool
-	text     []byte
 }
 
 func newObject(fields []column.Field, columns []int, skipNull bool) *objectEncoder {
@@ -151,14 +157,10 @@ func (e *objectEncoder) append(dst []byte, b *column.Batch, i int) ([]byte, bool
 		}
 		some = true
 		dst = append(dst, m.label...)
-		switch {
-		case null:
+		if null {
 			dst = append(dst, "null"...)
-		case m.quoted:
-			e.text = appendText(e.text[:0], m.kind, v, i)
-			dst = convert.AppendJSONString(dst, e.text)
-		default:
-			dst = appendJSON(dst, m.kind, v, i)
+		} else {
+			dst = m.appendValue(dst, v, i)
 		}
 	}
 	return append(dst, '}'), false, nil

@@ -32,7 +32,12 @@ type Format struct {
 	Subject  string
 	Lookup   bool
 	Version  int
+	// KeySchema and KeySubject are the schema of keys, and its subject; both may be empty.
+	KeySchema, KeySubject string
 }
+
+// valueRegistered reports whether values have a schema in the registry.
+func (f *Format) valueRegistered() bool { return f.Registry != nil && registryTypes[f.Value] != "" }
 
 // formatArgument is an argument that means something to some formats only.
 var formatArgument = map[string][]string{
@@ -40,6 +45,9 @@ var formatArgument = map[string][]string{
 	"ignoreNullFields": {"json"}, "schemaRegistryUrl": {"avro", "proto", "json"}, "schemaRegistrySubject": {"avro", "proto", "json"}, "autoRegisterSchemas": {"avro", "proto", "json"},
 	"schemaRegistryVersion": {"avro", "proto", "json"}, "metadataColumns": valueFormats,
 }
+
+// ofKeysToo are arguments that mean something to keys with a schema, too.
+var ofKeysToo = []string{"schemaRegistryUrl", "autoRegisterSchemas"}
 
 func bindFormat(v *option.Values, env readkafka.ArgsEnv) (Format, error) {
 	f := Format{
@@ -53,9 +61,15 @@ func bindFormat(v *option.Values, env readkafka.ArgsEnv) (Format, error) {
 	if f.Value == "protobuf" {
 		f.Value = "proto"
 	}
+	if f.Key == "protobuf" {
+		f.Key = "proto"
+	}
+	if err := f.bindKey(v); err != nil {
+		return f, err
+	}
 	for _, o := range Arguments.Options() {
 		formats, limited := formatArgument[o.Name]
-		if !limited || !v.Has(o.Name) || slices.Contains(formats, f.Value) {
+		if !limited || !v.Has(o.Name) || slices.Contains(formats, f.Value) || slices.Contains(ofKeysToo, o.Name) && f.keysHaveSchema() {
 			continue
 		}
 		if f.Value == "" {
@@ -103,30 +117,6 @@ func (f *Format) bindSchema(v *option.Values, env readkafka.ArgsEnv) (err error)
 		f.Descriptors, err = kafka.ReadFile(env.FilesDir, v.As("descFilePath"), v.String("descFilePath"), "start the server with --files-dir, or give the text of the .proto file as 'schema'")
 	}
 	return err
-}
-
-// keyEncoder makes the encoder of keys.
-func (p *Plan) keyEncoder() (encoder, error) {
-	kind := p.fields[p.key].Type.Kind
-	number := kind == column.Int32 || kind == column.Int64 || kind == column.Uint64
-	switch f := p.args.Format.Key; f {
-	case "raw":
-		return contentEncoder{p.key}, nil
-	case "string":
-		return textEncoder{p.key, kind}, nil
-	case "json":
-		return valueEncoder{p.key, kind}, nil
-	case "float", "double":
-		if number || kind == column.Float64 {
-			return numberEncoder{p.key, f, kind}, nil
-		}
-		return nil, sqlerr.New(sqlerr.OptionInvalid, "column 'key' is %s, and 'keyFormat' is '%s'", p.fields[p.key].Type, f).WithHint("cast it: key::double AS key")
-	default:
-		if number {
-			return numberEncoder{p.key, f, kind}, nil
-		}
-		return nil, sqlerr.New(sqlerr.OptionInvalid, "column 'key' is %s, and 'keyFormat' is '%s'", p.fields[p.key].Type, f).WithHint("cast it: key::bigint AS key")
-	}
 }
 
 // valueEncoder makes the encoder of values that need no schema of a registry.
@@ -179,7 +169,7 @@ func (p *Plan) recordOf(text string, s *registry.Schema) (encoder, error) {
 		files, err = proto.ParseText(text, s.ReferenceMap())
 	}
 	if err != nil {
-		return nil, schemaError(err)
+		return nil, schemaError("schema", err)
 	}
 	e, m, err := newProto(files, f.Message, p.fields, p.data)
 	if err != nil {
@@ -209,31 +199,42 @@ func (p *Plan) registered(ctx context.Context, env readkafka.Env) (encoder, erro
 			}
 		}
 	}
-	err = f.Registry.In(env.Registries).Ask(func(c *registry.Client) error {
-		if f.Lookup {
-			s, err = c.SchemaOf(ctx, p.subject(), f.Version)
-			return err
-		}
-		s.ID, err = c.Register(ctx, p.subject(), registryTypes[f.Value], s.Text)
-		return err
-	})
-	if err != nil {
+	if s, err = p.inRegistry(ctx, env, p.subject(), "format", f.Value, s.Text, f.Version); err != nil {
 		return nil, err
 	}
-	if f.Lookup && s.Type != registryTypes[f.Value] {
-		return nil, sqlerr.New(sqlerr.OptionConflict, "subject '%s' has a schema of %s, and 'format' is '%s'", p.subject(), s.Type, f.Value)
-	}
-	frame := binary.BigEndian.AppendUint32([]byte{0}, uint32(s.ID))
 	if f.Value == "json" {
-		return framedEncoder{frame, newObject(p.fields, p.data, f.SkipNull)}, nil
+		return framedEncoder{frameOf(s), newObject(p.fields, p.data, f.SkipNull)}, nil
 	}
 	e, err := p.recordOf(s.Text, s)
 	if err != nil {
 		return nil, err
 	}
 	record := e.(*recordEncoder)
-	record.frame = append(frame, record.frame...)
+	record.frame = append(frameOf(s), record.frame...)
 	return record, nil
+}
+
+// inRegistry registers a schema, or looks up the version of the subject that is to be used as it is. format is the word of argument.
+func (p *Plan) inRegistry(ctx context.Context, env readkafka.Env, subject, argument, format, text string, version int) (s *registry.Schema, err error) {
+	f := &p.args.Format
+	err = f.Registry.In(env.Registries).Ask(func(c *registry.Client) error {
+		if f.Lookup {
+			s, err = c.SchemaOf(ctx, subject, version)
+			return err
+		}
+		s = &registry.Schema{Text: text}
+		s.ID, err = c.Register(ctx, subject, registryTypes[format], text)
+		return err
+	})
+	if err == nil && f.Lookup && s.Type != registryTypes[format] {
+		err = sqlerr.New(sqlerr.OptionConflict, "subject '%s' has a schema of %s, and '%s' is '%s'", subject, s.Type, argument, format)
+	}
+	return s, err
+}
+
+// frameOf is what records with a schema of the registry begin with.
+func frameOf(s *registry.Schema) []byte {
+	return binary.BigEndian.AppendUint32([]byte{0}, uint32(s.ID))
 }
 
 // subject is that of the schema of values.

@@ -85,8 +85,11 @@ func (a *Args) Plan(fields []column.Field) (*Plan, error) {
 	if p.headers < 0 && a.IncludeHeaders {
 		p.Warnings = append(p.Warnings, "'includeHeaders' has no effect: the query has no column 'headers'")
 	}
-	if a.Format.Registry != nil && a.Topic == "" && a.Format.Subject == "" {
+	if a.Format.valueRegistered() && a.Topic == "" && a.Format.Subject == "" {
 		return nil, sqlerr.New(sqlerr.OptionMissing, "the subject of the schema is not known: topics come from a column").WithHint("name it: schemaRegistrySubject => 'orders-value'")
+	}
+	if p.key >= 0 && a.Format.keyRegistered() && a.Topic == "" && a.Format.KeySubject == "" {
+		return nil, sqlerr.New(sqlerr.OptionMissing, "the subject of the schema of keys is not known: topics come from a column").WithHint("name it: keySubject => 'orders-key'")
 	}
 	return p, p.checkEncoders()
 }
@@ -145,12 +148,12 @@ func (p *Plan) checkValue() error {
 
 // checkEncoders finds out early what is wrong with formats and schemas.
 func (p *Plan) checkEncoders() error {
-	if p.key >= 0 && p.fields[p.key].Type.Kind != column.Invalid {
-		if _, err := p.keyEncoder(); err != nil {
+	if p.key >= 0 && p.fields[p.key].Type.Kind != column.Invalid && !p.args.Format.keyRegistered() {
+		if _, err := p.plainKey(); err != nil {
 			return err
 		}
 	}
-	if p.args.Format.Registry != nil {
+	if p.args.Format.valueRegistered() {
 		return nil // Open asks for the schema
 	}
 	_, err := p.valueEncoder()

@@ -26,14 +26,16 @@ type recordEncoder struct {
 	columns []int
 	kinds   []column.Kind
 	cols    []column.Vector
-	// object is set when rows become JSON.
-	object *objectEncoder
-	text   []byte
+	// json makes JSON of a row, where rows become that.
+	json encoder
+	text []byte
+	// what is what errors call it.
+	what string
 }
 
 // newRecord matches columns with the fields of a schema by their names. lax takes an integer for one of another width, which the encoder checks.
 func newRecord(rows rowEncoder, wanted []column.Field, fields []column.Field, columns []int, lax bool) (*recordEncoder, error) {
-	e := &recordEncoder{rows: rows, columns: make([]int, len(wanted)), kinds: make([]column.Kind, len(wanted)), cols: make([]column.Vector, len(wanted))}
+	e := &recordEncoder{rows: rows, columns: make([]int, len(wanted)), kinds: make([]column.Kind, len(wanted)), cols: make([]column.Vector, len(wanted)), what: "record"}
 	exact := true
 	used := map[int]bool{}
 	for k, w := range wanted {
@@ -65,14 +67,15 @@ func newRecord(rows rowEncoder, wanted []column.Field, fields []column.Field, co
 	if exact && !missing(e.columns) {
 		return e, nil
 	}
-	e.object = newObject(fields, columns, true)
-	for m := range e.object.members {
+	object := newObject(fields, columns, true)
+	for m := range object.members {
 		for k, at := range e.columns {
-			if at == e.object.members[m].at {
-				e.object.members[m] = memberOf(e.object.members[m], wanted[k])
+			if at == object.members[m].at {
+				object.members[m] = memberOf(object.members[m], wanted[k])
 			}
 		}
 	}
+	e.json = object
 	return e, nil
 }
 
@@ -112,7 +115,7 @@ func takenAs(have, want column.Type, lax bool) (column.Kind, bool) {
 }
 
 func (e *recordEncoder) begin(b *column.Batch) {
-	if e.object != nil {
+	if e.json != nil {
 		return
 	}
 	for k, at := range e.columns {
@@ -123,8 +126,8 @@ func (e *recordEncoder) begin(b *column.Batch) {
 
 func (e *recordEncoder) append(dst []byte, b *column.Batch, i int) (_ []byte, null bool, err error) {
 	dst = append(dst, e.frame...)
-	if e.object != nil {
-		if e.text, _, err = e.object.append(e.text[:0], b, i); err != nil {
+	if e.json != nil {
+		if e.text, _, err = e.json.append(e.text[:0], b, i); err != nil {
 			return dst, false, err
 		}
 		dst, err = e.rows.AppendJSON(dst, e.text)
@@ -133,25 +136,25 @@ func (e *recordEncoder) append(dst []byte, b *column.Batch, i int) (_ []byte, nu
 	}
 	var bad *decode.Error
 	if errors.As(err, &bad) {
-		return dst, false, wrongRow("its record does not fit the schema: " + bad.Error())
+		return dst, false, wrongRow("its " + e.what + " does not fit the schema: " + bad.Error())
 	}
 	return dst, false, err
 }
 
 // schemaError is the error for a schema that cannot be read.
-func schemaError(err error) error {
+func schemaError(argument string, err error) error {
 	if e, ok := sqlerr.As(err); ok {
-		wrong := sqlerr.New(sqlerr.OptionInvalid, "'schema' is wrong: %s", e.Msg).WithCause(err)
+		wrong := sqlerr.New(sqlerr.OptionInvalid, "'%s' is wrong: %s", argument, e.Msg).WithCause(err)
 		wrong.Detail, wrong.Hint = e.Detail, e.Hint
 		return wrong
 	}
-	return sqlerr.New(sqlerr.OptionInvalid, "'schema' is wrong: %w", err)
+	return sqlerr.New(sqlerr.OptionInvalid, "'%s' is wrong: %w", argument, err)
 }
 
 func newAvro(text string, references []string, fields []column.Field, columns []int) (*recordEncoder, error) {
 	s, err := avro.Parse(text, references...)
 	if err != nil {
-		return nil, schemaError(err)
+		return nil, schemaError("schema", err)
 	}
 	return newRecord(s.NewEncoder(), s.Fields(), fields, columns, true)
 }
@@ -159,7 +162,7 @@ func newAvro(text string, references []string, fields []column.Field, columns []
 func newProto(files *proto.Files, name string, fields []column.Field, columns []int) (*recordEncoder, *proto.Message, error) {
 	m, err := files.Message(name)
 	if err != nil {
-		return nil, nil, schemaError(err)
+		return nil, nil, schemaError("schema", err)
 	}
 	e, err := newRecord(m.NewEncoder(), m.Fields(), fields, columns, false)
 	return e, m, err

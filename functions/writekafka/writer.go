@@ -33,13 +33,17 @@ func (p *Plan) Open(ctx context.Context, env readkafka.Env) (*Writer, error) {
 		return nil, err
 	}
 	w := &Writer{plan: p, keyBytes: []byte{}, valueBytes: []byte{}} // no bytes are not NULL
-	if p.args.Format.Registry != nil {
+	if p.args.Format.valueRegistered() {
 		w.value, err = p.registered(ctx, env)
 	} else {
 		w.value, err = p.valueEncoder()
 	}
 	if err == nil && p.key >= 0 && p.fields[p.key].Type.Kind != column.Invalid {
-		w.key, err = p.keyEncoder()
+		if p.args.Format.keyRegistered() {
+			w.key, err = p.registeredKey(ctx, env)
+		} else {
+			w.key, err = p.plainKey()
+		}
 	}
 	if err != nil {
 		return nil, err

@@ -161,7 +161,7 @@ func absorbFilter(f *plan.Filter, with compiler) (sql.Node, bool) {
 			}
 		}
 		c.domain = c.domain.intersect(d)
-		c.stored.Where = append(c.stored.Where, with.conditionsOf(e)...)
+		c.addConditions(with.conditionsOf(e))
 		c.predicates = append(c.predicates, p)
 	}
 	if len(residual) == 0 {

@@ -9,6 +9,7 @@ import (
 	"github.com/dolthub/go-mysql-server/sql"
 
 	"millrace/internal/scan"
+	"millrace/streaming/store"
 )
 
 // String implements sql.Node: the scan as a tree, for EXPLAIN.
@@ -20,27 +21,27 @@ func (s *Scan) DebugString(*sql.Context) string { return s.tree(nil) }
 // Describe implements sql.Describable. It also asks the cluster what would be read now; when that fails it says so, as the plan is
 // right all the same.
 func (s *Scan) Describe(ctx *sql.Context, _ sql.DescribeOptions) string {
-	splits, err := s.openSplits(ctx)
+	splits, partial, err := s.openSplits(ctx)
 	switch {
 	case err != nil:
 		return s.tree([]string{"splits: not known, " + firstLine(err.Error())})
 	case live(ctx, s.table):
 		return s.tree(describeTail(splits))
 	case s.isStored():
-		return s.tree(describeStored(splits))
+		return s.tree(describeStored(splits, partial))
 	default:
 		return s.tree(describeSplits(splits))
 	}
 }
 
-// openSplits asks the cluster what s would read now.
-func (s *Scan) openSplits(ctx *sql.Context) ([]scan.Split, error) {
+// openSplits asks the cluster what s would read now, and a store whether it would compute partial results.
+func (s *Scan) openSplits(ctx *sql.Context) (splits []scan.Split, partial bool, err error) {
 	src, err := s.open(ctx, nil, nil)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	defer src.Close()
-	return append([]scan.Split(nil), src.Splits()...), nil
+	return append([]scan.Split(nil), src.Splits()...), store.Aggregated(src), nil
 }
 
 // describeTail lists where a read that follows topics begins.
@@ -57,13 +58,19 @@ func firstLine(s string) string {
 // splitsShown is how many splits EXPLAIN lists.
 const splitsShown = 8
 
+// partialsLine says that the batches of a source are partial results.
+const partialsLine = "partial aggregates: computed by the store, and merged here"
+
 // describeStored sums up what is read of a stored table.
-func describeStored(splits []scan.Split) []string {
+func describeStored(splits []scan.Split, partial bool) (lines []string) {
 	rows := int64(0)
 	for _, x := range splits {
 		rows += x.Range.To - x.Range.From
 	}
-	return []string{fmt.Sprintf("splits: %d with %d rows, as of now", len(splits), rows)}
+	if partial {
+		lines = append(lines, partialsLine)
+	}
+	return append(lines, fmt.Sprintf("splits: %d with %d rows, as of now", len(splits), rows))
 }
 
 func describeSplits(splits []scan.Split) []string {

@@ -41,16 +41,18 @@ type (
 		Predicates []explainPredicate `json:"predicates,omitempty"`
 		Aggregates []string           `json:"aggregates,omitempty"`
 		GroupBy    []string           `json:"group_by,omitempty"`
-		Having     []string           `json:"having,omitempty"`
-		Columns    []string           `json:"columns,omitempty"`
-		Reads      []string           `json:"reads"`
-		Order      []string           `json:"order,omitempty"`
-		Backwards  bool               `json:"backwards,omitempty"`
-		Limit      *int64             `json:"limit,omitempty"`
-		Offset     int64              `json:"offset,omitempty"`
-		KeepsRows  bool               `json:"keeps_rows,omitempty"`
-		Live       bool               `json:"live,omitempty"`
-		Splits     *explainSplits     `json:"splits,omitempty"`
+		// PartialAggregates says that the store computes them of its rows, and the scan merges them.
+		PartialAggregates bool           `json:"partial_aggregates,omitempty"`
+		Having            []string       `json:"having,omitempty"`
+		Columns           []string       `json:"columns,omitempty"`
+		Reads             []string       `json:"reads"`
+		Order             []string       `json:"order,omitempty"`
+		Backwards         bool           `json:"backwards,omitempty"`
+		Limit             *int64         `json:"limit,omitempty"`
+		Offset            int64          `json:"offset,omitempty"`
+		KeepsRows         bool           `json:"keeps_rows,omitempty"`
+		Live              bool           `json:"live,omitempty"`
+		Splits            *explainSplits `json:"splits,omitempty"`
 	}
 
 	explainPredicate struct {
@@ -207,13 +209,14 @@ func (s *Scan) describe(ctx *sql.Context, f *figures, analyzed bool) *explainSca
 	}
 	switch {
 	case !analyzed:
-		splits, err := s.openSplits(ctx)
+		splits, partial, err := s.openSplits(ctx)
+		x.PartialAggregates = partial
 		if x.Splits = describeSplitList(splits, s.live); err != nil {
 			x.Splits = &explainSplits{Error: firstLine(err.Error())}
 		}
 	case f != nil:
 		if r := f.reads(); r != nil {
-			x.Splits = describeSplitList(r.splits, s.live)
+			x.Splits, x.PartialAggregates = describeSplitList(r.splits, s.live), r.partial
 		}
 	}
 	return x

@@ -183,6 +183,9 @@ func (s *scanFigures) lines() (lines []string) {
 	for _, o := range s.operators {
 		lines = append(lines, fmt.Sprintf("%s: rows in %d, out %d, time %s over all lanes", o.Name, o.RowsIn, o.RowsOut, shortTime(o.Time)))
 	}
+	if s.partial {
+		lines = append(lines, partialsLine)
+	}
 	x, h := s.source, s.held
 	lines = append(lines,
 		fmt.Sprintf("source: %d of %d splits, %d of %d offsets, %d records", x.SplitsDone, x.Splits, x.OffsetsDone, x.Offsets, x.Records),

@@ -136,7 +136,7 @@ func (s *Scan) borrow(ctx *sql.Context, conditions []sql.Expression) (sql.Node, 
 			p.pushed = lent
 		}
 		c.domain = c.domain.intersect(d)
-		c.stored.Where = append(c.stored.Where, with.conditionsOf(e)...)
+		c.addConditions(with.conditionsOf(e))
 		c.predicates = append(c.predicates, p)
 		changed = true
 	}

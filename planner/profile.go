@@ -17,6 +17,7 @@ import (
 	"millrace/internal/column"
 	"millrace/internal/ops"
 	"millrace/internal/scan"
+	"millrace/streaming/store"
 )
 
 // profile is what EXPLAIN ANALYZE finds out about the operators of one plan while it runs. The set of operators is fixed; their figures are
@@ -43,8 +44,10 @@ type scanFigures struct {
 	source    scan.Stats
 	// splits are those of the first read.
 	splits []scan.Split
-	held   heldBytes
-	faults ops.DecodeFaults
+	// partial says that a store computed partial results.
+	partial bool
+	held    heldBytes
+	faults  ops.DecodeFaults
 }
 
 // heldBytes are the most that a read held at once: to read ahead, of groups or sorted rows, and of everything; and what it wrote to disk for want of
@@ -123,11 +126,12 @@ func readingFigures(ctx *sql.Context) *figures {
 }
 
 // addScan adds a read that has ended.
-func (f *figures) addScan(operators []ops.OperatorStats, source scan.Stats, splits []scan.Split, held heldBytes, faults ops.DecodeFaults) {
+func (f *figures) addScan(operators []ops.OperatorStats, src scan.Source, held heldBytes, faults ops.DecodeFaults) {
+	source := src.Stats()
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.scan == nil {
-		f.scan = &scanFigures{splits: slices.Clone(splits)}
+		f.scan = &scanFigures{splits: slices.Clone(src.Splits()), partial: store.Aggregated(src)}
 	}
 	s := f.scan
 	for i, o := range operators {
@@ -224,6 +228,9 @@ func (s *watchedSource) Run(ctx context.Context, newSink func(int) (scan.Sink, e
 		return watchedSink{sink, s}, nil
 	})
 }
+
+// Aggregated says what the batches are, see store.Aggregated.
+func (s *watchedSource) Aggregated() bool { return store.Aggregated(s.Source) }
 
 func (s *watchedSource) note() {
 	now := s.Source.Stats().MemoryBytes

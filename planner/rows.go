@@ -142,7 +142,7 @@ func (it *rowIter) release() (err error) {
 				most = w.most.Load()
 			}
 			held := heldBytes{readAhead: most, state: it.rows.MemoryBytes(), peak: it.memory.Peak(), spilled: it.memory.Spilled()}
-			it.figures.addScan(it.rows.Stats(), it.src.Stats(), it.src.Splits(), held, it.rows.Faults())
+			it.figures.addScan(it.rows.Stats(), it.src, held, it.rows.Faults())
 		}
 		it.src.Close()
 	})

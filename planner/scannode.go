@@ -11,6 +11,7 @@ import (
 	"millrace/internal/column"
 	"millrace/internal/ops"
 	"millrace/internal/scan"
+	"millrace/streaming/store"
 )
 
 // Scan is the node that replaces the subtree above a Table: what package ops computes while the records are read. Its rows have the
@@ -55,10 +56,14 @@ type Scan struct {
 	request scan.Request
 	// stored is the request of a stored table; its conditions grow with the scan.
 	stored StoredRequest
+	// unsaid is set when its conditions do not say all that the filters do.
+	unsaid bool
 	// trusted is set when the user has asserted how far records are out of the order of their timestamps. live is set when the read follows the
 	// topics: then it has no end to begin at.
 	trusted, live bool
 	plan          *ops.Plan
+	// merging is the plan for a store that computes partial results, nil when it is not asked to.
+	merging *ops.Plan
 	// from says which column of the plan's batches each output is, -1 for one that is unneeded.
 	from []int
 }
@@ -206,6 +211,9 @@ func (s *Scan) finish(ctx *sql.Context) (*Scan, error) {
 		return nil, fmt.Errorf("compile the scan: %w", err)
 	}
 	c.plan = compiled
+	if c.stored.Aggregation, c.merging, err = c.partials(p, in); err != nil {
+		return nil, fmt.Errorf("compile the scan of partial results: %w", err)
+	}
 	c.request = scan.Request{Fields: in.fields, Bounds: c.domain.bounds(), Limit: -1}
 	if c.limit >= 0 && len(c.order) == 0 && !c.aggregated() {
 		c.request.Limit = c.limit + c.offset
@@ -323,6 +331,10 @@ func (s *Scan) read(ctx *sql.Context) (sql.RowIter, error) {
 	if err != nil {
 		return nil, err
 	}
+	plan := s.plan
+	if store.Aggregated(src) {
+		plan = s.merging
+	}
 	if readingFigures(ctx) != nil {
 		src = &watchedSource{Source: src}
 	}
@@ -331,7 +343,7 @@ func (s *Scan) read(ctx *sql.Context) (sql.RowIter, error) {
 		// There may be many of them, and a client that does not read must not cost much: the source reads again what it has to.
 		o.MaxBatchBytes, o.QueueBytes = liveBatchBytes, liveQueueBytes
 	}
-	return newRowIter(ctx, s, src, ops.Run(ctx, src, s.plan, o), budget), nil
+	return newRowIter(ctx, s, src, ops.Run(ctx, src, plan, o), budget), nil
 }
 
 // What a read that follows topics may hold.

@@ -34,6 +34,14 @@ type StoredRequest struct {
 	Limit int64
 	// Top, when not nil, says that only the first rows of an order are wanted; its Column is a position in the schema, and among Columns.
 	Top *store.Top
+	// Aggregation, when not nil, says that partial results will do in place of rows; its columns are positions in the schema, and among Columns. The source then
+	// says what it delivers, see store.Aggregated.
+	Aggregation *store.Aggregation
+}
+
+// addConditions adds what a filter says of stored columns; exact is false when it says more.
+func (s *Scan) addConditions(list []store.Condition, exact bool) {
+	s.stored.Where, s.unsaid = append(s.stored.Where, list...), s.unsaid || !exact
 }
 
 // topOf says which rows of a stored table an order with a limit keeps.

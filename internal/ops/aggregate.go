@@ -55,10 +55,15 @@ type Aggregate struct {
 	// Fraction and Accuracy are those of PercentileApprox.
 	Fraction float64
 	Accuracy int64
+	// Merge says that Arg has results of the aggregate, each over some of a group's rows, which the source has computed: COUNT adds them up, SUM keeps their
+	// type, MIN and MAX are as ever. The other functions cannot be merged.
+	Merge bool
 }
 
 func (a Aggregate) String() string {
 	switch {
+	case a.Merge:
+		return fmt.Sprintf("merge %v(%v)", a.Func, a.Arg)
 	case a.Arg == nil:
 		return "count(*)"
 	case a.Func == CountDistinct:
@@ -88,7 +93,7 @@ const mostDigits = 65
 const averageDigits = 4
 
 func (a Aggregate) resultType() (column.Type, error) {
-	if a.Func == Count {
+	if a.Func == Count && !a.Merge {
 		return column.Type{Kind: column.Int64}, nil
 	}
 	if a.Arg == nil {
@@ -96,6 +101,14 @@ func (a Aggregate) resultType() (column.Type, error) {
 	}
 	t := a.Arg.Type()
 	refused := unsupported("'%v' of %v is not computed on batches", a.Func, t)
+	if a.Merge {
+		switch {
+		case a.Func == Count && t.Kind == column.Int64, a.Func == Sum && t.Kind == column.Decimal:
+			return t, nil
+		case a.Func != Min && a.Func != Max:
+			return column.Type{}, refused
+		}
+	}
 	switch a.Func {
 	case Any:
 		return t, nil
@@ -208,13 +221,16 @@ func (a Aggregate) accumulator() accumulator {
 	t, _ := a.resultType() // checked by Compile
 	switch a.Func {
 	case Count:
+		if a.Merge {
+			return &adder{}
+		}
 		return &counter{all: a.Arg == nil}
 	case Any:
 		return newAnyRow(t)
 	case CountDistinct:
 		return newDistinct(a.Arg.Type())
 	case CountIf:
-		return &trueCounter{}
+		return &adder{}
 	case ApproxCountDistinct:
 		return &approxDistinct{precision: a.Precision}
 	case MinBy:
@@ -280,15 +296,15 @@ func (c *counter) add(v, _ *column.Vector, n int, sel []int32, groups []int32) {
 	}
 }
 
-// trueCounter is COUNT_IF.
-type trueCounter struct{ counter }
+// adder is a count by numbers to add up: COUNT_IF, as TRUE is 1, and COUNT of parts that were counted.
+type adder struct{ counter }
 
-func (c *trueCounter) add(v, _ *column.Vector, n int, sel []int32, groups []int32) {
+func (c *adder) add(v, _ *column.Vector, n int, sel []int32, groups []int32) {
 	eachValid(v, n, sel, groups, func(i, g int) { c.n[g] += v.Int[i] })
 }
 
-func (c *trueCounter) merge(from accumulator, to []int32) {
-	c.counter.merge(&from.(*trueCounter).counter, to)
+func (c *adder) merge(from accumulator, to []int32) {
+	c.counter.merge(&from.(*adder).counter, to)
 }
 
 func nulls(v *column.Vector, n int, sel []int32) int {

@@ -216,6 +216,15 @@ func unsupported(format string, args ...any) error {
 	return sqlerr.New(sqlerr.NotSupported, format, args...)
 }
 
+// ColumnIndex gives the number of the input column that e passes on, if it does nothing else.
+func ColumnIndex(e Expr) (i int, ok bool) {
+	c, ok := e.(*columnRef)
+	if !ok {
+		return 0, false
+	}
+	return c.index, true
+}
+
 // ConstValue gives the value of a constant that is not NULL: the integer of an integer kind, the double, or the bytes of a view kind.
 func ConstValue(e Expr) (number int64, float float64, bytes []byte, ok bool) {
 	c, ok := e.(*constant)

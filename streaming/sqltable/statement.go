@@ -108,3 +108,6 @@ func (s *source) Close() {
 		s.snap.release()
 	})
 }
+
+// Aggregated says what the batches are, see store.Aggregated.
+func (s *source) Aggregated() bool { return store.Aggregated(s.Source) }

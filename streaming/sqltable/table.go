@@ -3,6 +3,7 @@ package sqltable
 import (
 	"errors"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/dolthub/go-mysql-server/sql"
@@ -115,6 +116,7 @@ func (t *Table) open(ctx *sql.Context, snap *shared, req planner.StoredRequest) 
 	}
 	for _, c := range req.Where {
 		if places[c.Column] < 0 {
+			req.Aggregation = nil // which wants every condition
 			continue
 		}
 		c.Column = places[c.Column]
@@ -125,7 +127,24 @@ func (t *Table) open(ctx *sql.Context, snap *shared, req planner.StoredRequest) 
 		top.Column = places[top.Column]
 		spec.Top = &top
 	}
+	if req.Aggregation != nil {
+		spec.Aggregation = arrange(req.Aggregation, places)
+	}
 	return snap.Scan(ctx, spec)
+}
+
+// arrange is a with columns where they are now.
+func arrange(a *store.Aggregation, places []int) *store.Aggregation {
+	moved := store.Aggregation{Partials: slices.Clone(a.Partials)}
+	for _, i := range a.Groups {
+		moved.Groups = append(moved.Groups, places[i])
+	}
+	for i := range moved.Partials {
+		if p := &moved.Partials[i]; p.Func != store.CountRows {
+			p.Column = places[p.Column]
+		}
+	}
+	return &moved
 }
 
 // stats gives figures of the table as of the statement.

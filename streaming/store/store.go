@@ -12,8 +12,9 @@
 //	sqltable ── Snapshot ──▶ one consistent view of all tables
 //	              └─ Scan ──▶ scan.Source: splits, lanes, column batches into the operators of internal/ops
 //
-// Batches, not rows, cross the interface. A store never computes what a query means: predicates that it is given only leave out what cannot
-// qualify, and the operators above filter exactly.
+// Batches, not rows, cross the interface. What a query means is not the store's to say: predicates that it is given only leave out what cannot
+// qualify, and the operators above filter exactly. A store may add up groups of rows (ScanSpec.Aggregation) where that is provably what the operators
+// would do, and they merge its results.
 //
 // Tables without a writer (CREATE TABLE, INSERT, TRUNCATE) live in the same store: their commits carry no lease and no positions.
 //
@@ -123,6 +124,9 @@ type ScanSpec struct {
 	// less than all. The store may leave out rows that cannot be among them, also when other keys decide between equal values. It then asks sinks that
 	// are a scan.Keeper what they have, between two parts of the scan while no lane runs; a Timestamp is in milliseconds there.
 	Top *Top
+	// Aggregation, when not nil, says that the caller wants groups, and that Where is all that it filters by. A store that can compute partial results of
+	// them, with Where exactly as it is written, may deliver those in place of rows; its Source then says so, see Aggregated. Else it delivers Columns, as ever.
+	Aggregation *Aggregation
 }
 
 // Top names the rows that an ORDER BY with LIMIT keeps, by its first key: a column of an integer kind but Uint64, or Float64, of which sinks tell values by

@@ -32,6 +32,7 @@ type lane struct {
 	numbers []int64
 	batch   column.Batch // the part of it that is pushed
 	kinds   []column.Kind
+	span    int64 // how many rows the next groups are of
 }
 
 func newLane(s *source, sink scan.Sink) *lane {
@@ -57,6 +58,9 @@ func (l *lane) run(ctx context.Context, pieces []piece) error {
 // piece reads a piece. Without conditions a page is as many numbers as it may have rows. With them it is the first rows of a longer stretch, whose length follows how many are found.
 func (l *lane) piece(ctx context.Context, x *piece) error {
 	s := l.source
+	if s.Aggregated() {
+		return l.groups(ctx, x)
+	}
 	span := x.to - x.from
 	if !x.sparse && !x.counted && len(s.columns) > 0 {
 		span = int64(s.page)
@@ -231,6 +235,9 @@ func (s *source) check(ctx context.Context, c *pgx.Conn) error {
 // decode fills the page.
 func (l *lane) decode(rows *pgconn.ResultReader, p *part) error {
 	s := l.source
+	if s.Aggregated() {
+		return l.decodeGroups(rows, p)
+	}
 	l.page.N, l.numbers = 0, l.numbers[:0]
 	for i := range s.columns {
 		l.page.Cols[i].Reset(s.columns[i].Type)

@@ -30,6 +30,9 @@ type source struct {
 	seen    *seen
 	table   *table
 	columns []store.Column // to deliver
+	// results are what the columns are where groups are delivered, the first keys of them keys; nil for rows.
+	results []result
+	keys    int
 	lanes   int
 	page    int // rows
 	limit   int64
@@ -78,6 +81,9 @@ func (p *snapshot) Scan(ctx context.Context, spec store.ScanSpec) (scan.Source, 
 		}
 	}
 	if err := s.setTop(spec.Top); err != nil {
+		return nil, err
+	}
+	if err := s.aggregate(spec.Aggregation, spec.Where); err != nil {
 		return nil, err
 	}
 	if s.page, err = s.pageSize(ctx, spec.Limit); err != nil {
@@ -133,7 +139,7 @@ func (s *source) plan(spec store.ScanSpec) {
 	}
 	t := s.table
 	size := int64(splitRows)
-	if len(spec.Where) > 0 {
+	if len(spec.Where) > 0 || s.Aggregated() {
 		size = min(max((s.seen.next-t.parts[0].From)/int64(4*s.lanes), splitRows), filteredRows)
 	}
 	for i := range t.parts {
@@ -167,6 +173,9 @@ func (s *source) add(x piece) {
 
 // query is the statement that reads rows of a piece, or counts them when there are no columns. Columns that the part lacks are left out.
 func (s *source) query(x *piece, from, to int64) *condition {
+	if s.Aggregated() {
+		return s.groupsQuery(x, from, to)
+	}
 	c := x.where.clone()
 	rest := c.sql.String()
 	c.sql.Reset()

@@ -24,6 +24,8 @@ type condition struct {
 	oids   []uint32
 	// none says that no row can be wanted.
 	none bool
+	// weak says that it holds for rows that are not wanted, too.
+	weak bool
 }
 
 // and begins another term.
@@ -48,6 +50,7 @@ func (c *condition) where(t *table, p *part, conditions []store.Condition) {
 		case !there:
 			c.none = c.none || !w.Holds(col.Type.Kind, col.Default)
 		case col.Type.Kind == column.JSON:
+			c.weak = true
 		default:
 			c.set(columnName(col.ID), kind, w)
 		}
@@ -65,7 +68,7 @@ func (c *condition) set(name string, kind column.Kind, w *store.Condition) {
 	}
 	ranges := w.Ranges
 	if len(ranges) > mostRanges {
-		ranges = []store.Range{enclosing(kind, ranges)}
+		ranges, c.weak = []store.Range{enclosing(kind, ranges)}, true
 	}
 	switch {
 	case kind == column.Bool:
@@ -82,7 +85,7 @@ func (c *condition) set(name string, kind column.Kind, w *store.Condition) {
 			}
 			terms = append(terms, r)
 		}
-		if kind == column.Float64 && len(ranges) > 0 {
+		if kind == column.Float64 && len(ranges) > 0 { // which is in the set by contract
 			terms = append(terms, name+" = 'NaN'")
 		}
 	}
@@ -122,6 +125,7 @@ func (c *condition) within(name string, kind column.Kind, r *store.Range) string
 		}
 		x, ok := c.value(kind, v)
 		if !ok {
+			c.weak = true
 			return
 		}
 		if !open {
@@ -199,7 +203,7 @@ func (c *condition) numbers(from, to int64) {
 
 // clone copies c, so that it can be added to.
 func (c *condition) clone() *condition {
-	n := &condition{values: slices.Clone(c.values), oids: slices.Clone(c.oids), none: c.none}
+	n := &condition{values: slices.Clone(c.values), oids: slices.Clone(c.oids), none: c.none, weak: c.weak}
 	n.sql.WriteString(c.sql.String())
 	return n
 }

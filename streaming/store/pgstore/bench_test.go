@@ -111,6 +111,17 @@ func BenchmarkBareCopy(b *testing.B) {
 	}
 }
 
+// fillBench writes rows in 20 commits.
+func fillBench(b *testing.B, s *Store, rows int) {
+	b.Helper()
+	r := rand.New(rand.NewPCG(1, 1))
+	for i := range 20 {
+		if _, err := s.Commit(b.Context(), &store.Commit{Table: "t", Writes: []store.Write{{Table: "t", SchemaVersion: 1, Rows: benchBatch(r, i*rows/20, rows/20)}}}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
 // counter is a Sink that counts rows.
 type counter struct{ rows int }
 
@@ -120,12 +131,7 @@ func (c *counter) Finish(context.Context) error                  { return nil }
 func BenchmarkScan(b *testing.B) {
 	const rows = 1_000_000
 	s := benchStore(b)
-	r := rand.New(rand.NewPCG(1, 1))
-	for i := range 20 {
-		if _, err := s.Commit(b.Context(), &store.Commit{Table: "t", Writes: []store.Write{{Table: "t", SchemaVersion: 1, Rows: benchBatch(r, i*rows/20, rows/20)}}}); err != nil {
-			b.Fatal(err)
-		}
-	}
+	fillBench(b, s, rows)
 	from := int64(1.7e15) + rows/2*1000
 	for _, c := range []struct {
 		name string

@@ -59,6 +59,7 @@ func Run(t *testing.T, b Backend) {
 		{"pruned scans miss nothing", testPruning},
 		{"nor do they in large segments", testLargeSegments},
 		{"operators run on stored rows", testOperators},
+		{"groups that are computed by the store", testAggregation},
 		{"the first rows of an order are all there", testTop},
 		{"statistics", testStats},
 		{"everything at once", testEverythingAtOnce},

@@ -8,6 +8,7 @@ import (
 	"github.com/dolthub/go-mysql-server/sql"
 
 	"millrace/internal/catalog"
+	"millrace/planner"
 )
 
 // database is a database whose name, views and definitions of tables live in the catalog; rows are in the store. Triggers, procedures and events,
@@ -59,6 +60,8 @@ func (d database) CreateView(ctx *sql.Context, name, selectStatement, createStat
 	mode := sql.LoadSqlMode(ctx).String()
 	if text, old, marked := unmarkView(createStatement); marked > 0 {
 		createStatement, mode = text, old // renaming gives back what it was given
+	} else if holdsSecret(selectStatement) {
+		ctx.Warn(planner.WarningCode, "view '%s' holds a secret, which is kept in clear with its definition: name it, by secret('scope', 'key') or by connection => 'name' of a CREATE CONNECTION", name)
 	}
 	return d.edit(func(db *catalog.Database) error {
 		key := strings.ToLower(name)

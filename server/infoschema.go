@@ -40,11 +40,9 @@ func (s *infoSchema) GetTableInsensitive(ctx *sql.Context, name string) (sql.Tab
 	case strings.EqualFold(name, information_schema.ColumnsTableName):
 		return s.views.table(), true, nil
 	case strings.EqualFold(name, information_schema.TablesTableName):
-		t, ok, err := s.Database.GetTableInsensitive(ctx, name)
-		if listed, isInfo := t.(*information_schema.InformationSchemaTable); ok && err == nil && isInfo {
-			s.onlySeen(listed)
-		}
-		return t, ok, err
+		return s.changed(ctx, name, s.onlySeen)
+	case strings.EqualFold(name, information_schema.ViewsTableName):
+		return s.changed(ctx, name, withoutSecrets)
 	}
 	t, ok := s.tables[strings.ToLower(name)]
 	if !ok {
@@ -56,6 +54,31 @@ func (s *infoSchema) GetTableInsensitive(ctx *sql.Context, name string) (sql.Tab
 			return sql.RowsToRowIter(t.rows(ctx)...), nil
 		},
 	}, true, nil
+}
+
+// changed is the engine's table of that name after a change, which is made to a copy: the engine has one for all statements.
+func (s *infoSchema) changed(ctx *sql.Context, name string, change func(*information_schema.InformationSchemaTable)) (sql.Table, bool, error) {
+	t, ok, err := s.Database.GetTableInsensitive(ctx, name)
+	of, isInfo := t.(*information_schema.InformationSchemaTable)
+	if !ok || err != nil || !isInfo {
+		return t, ok, err
+	}
+	own := *of
+	change(&own)
+	return &own, true, nil
+}
+
+// withoutSecrets strikes the secrets from the definitions of views.
+func withoutSecrets(t *information_schema.InformationSchemaTable) {
+	all := t.Reader
+	definition := slices.IndexFunc(t.TableSchema, func(c *sql.Column) bool { return c.Name == "VIEW_DEFINITION" })
+	t.Reader = func(ctx *sql.Context, c sql.Catalog) (sql.RowIter, error) {
+		rows, err := all(ctx, c)
+		if err != nil {
+			return nil, err
+		}
+		return &redactedColumn{rows, definition}, nil
+	}
 }
 
 // onlySeen leaves out tables that the user has no privilege on: the engine lists all.

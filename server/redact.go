@@ -1,6 +1,7 @@
 package server
 
 import (
+	"regexp"
 	"strings"
 
 	"millrace/internal/sqlerr"
@@ -110,6 +111,9 @@ type redactor struct {
 	hidden bool
 }
 
+// secretCall is what names a secret, which is no secret.
+var secretCall = regexp.MustCompile(`(?i)^secret\s*\(\s*'[a-z0-9]{1,64}'\s*,\s*'[a-z0-9_][a-z0-9_.-]{0,127}'\s*\)`)
+
 func (r *redactor) run() {
 	for r.pos < len(r.text) {
 		c := r.text[r.pos]
@@ -124,6 +128,11 @@ func (r *redactor) run() {
 			r.comment()
 		case wordByte(c):
 			start := r.pos
+			if call := secretCall.FindString(r.text[start:]); call != "" {
+				r.copyTo(start + len(call))
+				r.push(")", false)
+				continue
+			}
 			for r.pos < len(r.text) && wordByte(r.text[r.pos]) {
 				r.pos++
 			}

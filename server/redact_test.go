@@ -3,6 +3,10 @@ package server
 import (
 	"strings"
 	"testing"
+
+	"github.com/twmb/franz-go/pkg/kfake"
+
+	"millrace/internal/testkit"
 )
 
 // The canary must not be found in what redact gives, whatever form the statement takes.
@@ -57,13 +61,16 @@ func TestRedactFindsSecrets(t *testing.T) {
 func TestRedactKeepsTheRest(t *testing.T) {
 	for text, want := range map[string]string{
 		`SELECT 1`: `SELECT 1`,
-		`SELECT password FROM users WHERE name = 'bob'`:                             `SELECT password FROM users WHERE name = 'bob'`,
-		`CREATE USER a IDENTIFIED BY 'x' COMMENT 'hello'`:                           `CREATE USER a IDENTIFIED BY '***' COMMENT 'hello'`,
-		"SELECT value FROM read_kafka(`kafka.x.password` => 'p', subscribe => 't')": "SELECT value FROM read_kafka(`kafka.x.password` => '***', subscribe => 't')",
-		`CREATE CONNECTION c OPTIONS (kafka.client.id 'x'); SELECT 'shown'`:         `CREATE CONNECTION c OPTIONS (kafka.client.id '***'); SELECT 'shown'`,
-		`SELECT 1 FROM read_kafka(serviceCredential => 'c', subscribe => 't')`:      `SELECT 1 FROM read_kafka(serviceCredential => 'c', subscribe => 't')`,
-		`SELECT connection_id(), 'options'`:                                         `SELECT connection_id(), 'options'`,
-		`CREATE USER a IDENTIFIED BY 'x'; SELECT 'shown'`:                           `CREATE USER a IDENTIFIED BY '***'; SELECT 'shown'`,
+		`SELECT password FROM users WHERE name = 'bob'`:                                                `SELECT password FROM users WHERE name = 'bob'`,
+		`CREATE USER a IDENTIFIED BY 'x' COMMENT 'hello'`:                                              `CREATE USER a IDENTIFIED BY '***' COMMENT 'hello'`,
+		"SELECT value FROM read_kafka(`kafka.x.password` => 'p', subscribe => 't')":                    "SELECT value FROM read_kafka(`kafka.x.password` => '***', subscribe => 't')",
+		`CREATE CONNECTION c OPTIONS (kafka.client.id 'x'); SELECT 'shown'`:                            `CREATE CONNECTION c OPTIONS (kafka.client.id '***'); SELECT 'shown'`,
+		`SELECT 1 FROM read_kafka(serviceCredential => 'c', subscribe => 't')`:                         `SELECT 1 FROM read_kafka(serviceCredential => 'c', subscribe => 't')`,
+		`SELECT connection_id(), 'options'`:                                                            `SELECT connection_id(), 'options'`,
+		"SELECT 1 FROM read_kafka(`kafka.sasl.password` => Secret ( 'a', 'k.1-x' ), subscribe => 't')": "SELECT 1 FROM read_kafka(`kafka.sasl.password` => Secret ( 'a', 'k.1-x' ), subscribe => 't')",
+		"SELECT 1 FROM read_kafka(`kafka.sasl.password` => secret('p'))":                               "SELECT 1 FROM read_kafka(`kafka.sasl.password` => secret('***'))",
+		"SELECT 1 FROM read_kafka(`kafka.sasl.password` => concat(secret('a', 'b'), 'c'))":             "SELECT 1 FROM read_kafka(`kafka.sasl.password` => concat(secret('a', 'b'), '***'))",
+		`CREATE USER a IDENTIFIED BY 'x'; SELECT 'shown'`:                                              `CREATE USER a IDENTIFIED BY '***'; SELECT 'shown'`,
 	} {
 		if got := redact(text).text; got != want {
 			t.Errorf("redact(%s)\n got %s\nwant %s", text, got, want)
@@ -83,4 +90,35 @@ func FuzzRedact(f *testing.F) {
 			t.Errorf("%q found in %q", secret, r.text)
 		}
 	})
+}
+
+// A definition of a view lies in the catalog as it was written, and is shown to whoever may read the view.
+func TestSecretsInViewsAreWarnedOfAndShownToNobody(t *testing.T) {
+	b := testkit.StartBroker(t, kfake.EnableSASL(), kfake.Superuser("PLAIN", "u", "hunter2-canary"))
+	b.Topic(t, "orders", 1, nil)
+	t.Setenv("MILLRACE_SECRET_KAFKA_PASSWORD", "hunter2-canary")
+	r := start(t)
+	db := r.root(t)
+	for name, c := range map[string]struct{ password, shown, warning string }{
+		"clear": {"'hunter2-canary'", "'***'", "Warning|1105|view 'clear' holds a secret, which is kept in clear with its definition: name it, by secret('scope', 'key') or by connection => 'name' of a CREATE CONNECTION"},
+		"named": {"secret('kafka', 'password')", "secret('kafka', 'password')", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			query := "SELECT count(*) FROM read_kafka(bootstrapServers => '" + b.Addrs[0] + "', subscribe => 'orders', `kafka.security.protocol` => 'SASL_PLAINTEXT', `kafka.sasl.mechanism` => 'PLAIN', `kafka.sasl.username` => 'u', `kafka.sasl.password` => "
+			do(t, db, "CREATE VIEW "+name+" AS "+query+c.password+")")
+			gives(t, db, "SHOW WARNINGS", c.warning)
+			gives(t, db, "SELECT view_definition FROM information_schema.views WHERE table_name = '"+name+"'", query+c.shown+")")
+			for _, show := range []string{"SHOW CREATE VIEW ", "SHOW CREATE TABLE "} {
+				if got, err := values(db, show+name); err != nil || !strings.Contains(got, query+c.shown+")") {
+					t.Errorf("%s: %s, %v", show, got, err)
+				}
+			}
+			do(t, db, "RENAME TABLE "+name+" TO "+name+"_2") // the definition itself is whole
+			gives(t, db, "SHOW WARNINGS", "")
+			gives(t, db, "SELECT * FROM "+name+"_2", "0")
+		})
+	}
+	if strings.Contains(r.log.String(), "hunter2-canary") {
+		t.Error("the log has the secret")
+	}
 }

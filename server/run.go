@@ -193,6 +193,9 @@ func (x *session) answer(c *sql.Context, st *statement, values map[string]sqlpar
 	if len(key) > 0 {
 		rows = &keyedCreate{rows, key}
 	}
+	if _, ok := st.ast.(*sqlparser.Show); ok && len(schema) > 1 && schema[1].Name == "Create View" {
+		rows = &redactedColumn{rows, 1}
+	}
 	return x.answerRows(c, schema, x.keeping(c, st, schema, rows), r)
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 
 	"github.com/dolthub/go-mysql-server/sql"
@@ -137,14 +136,8 @@ func (x *session) createStreaming(c *sql.Context, st *statement, own dialect.Cre
 	return err
 }
 
-// named is a secret by its name, which is none.
-var named = regexp.MustCompile(`(?i)\bsecret\s*\(\s*'[^']*'\s*,\s*'[^']*'\s*\)`)
-
 // holdsSecret reports whether a query has a secret in clear.
-func holdsSecret(query string) bool {
-	query = named.ReplaceAllString(query, "NULL")
-	return redact(query).text != query
-}
+func holdsSecret(query string) bool { return redact(query).text != query }
 
 // ensureDatabase makes a database that does not exist.
 func (x *session) ensureDatabase(c *sql.Context, name string) (made bool, err error) {

@@ -92,9 +92,15 @@ func TestATableStallsOnAFullDiskAndRecovers(t *testing.T) {
 					t.Errorf("a view is made on a full disk: %v", err)
 				}
 			}
+			room, err := values(db, "SELECT now(6)")
+			if err != nil {
+				t.Fatal(err)
+			}
 			remove()
 			eachOnce(t, r, total)
 			comes(t, r, "SELECT state FROM information_schema.streaming_tables", "running")
+			// The log, for which there was no room either, has it with the time at which it was.
+			gives(t, db, "SELECT count(*) > 0 FROM information_schema.streaming_event_log WHERE event_type = 'stalled' AND message LIKE '%is full%' AND timestamp < '"+room+"'", "1")
 			do(t, db, "CREATE VIEW v AS SELECT * FROM orders")
 			if err := r.stop(); err != nil {
 				t.Fatal(err)

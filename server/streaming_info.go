@@ -272,7 +272,7 @@ func (e *engine) streamingEventRows(c *sql.Context) []sql.Row {
 			if level == "" {
 				level = "INFO"
 			}
-			rows = append(rows, sql.Row{n.Database, n.Table, ev.Number, ev.Time.UTC(), level, entry.Kind, orNull(entry.Text), detailsOf(entry)})
+			rows = append(rows, sql.Row{n.Database, n.Table, ev.Number, entry.When(ev.Time).UTC(), level, entry.Kind, orNull(entry.Text), detailsOf(entry)})
 		}
 	})
 	return rows

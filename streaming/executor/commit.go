@@ -8,7 +8,6 @@ import (
 
 	"millrace/internal/column"
 	"millrace/internal/failpoint"
-	"millrace/internal/sqlerr"
 	"millrace/streaming/store"
 )
 
@@ -154,21 +153,4 @@ func (t *Table) columnOf(name string) int {
 		}
 	}
 	return -1
-}
-
-// event adds an entry to the table's log. A log that cannot be written stops nothing.
-func (t *Table) event(kind, text string) { t.addEvent(Event{Kind: kind, Text: text}) }
-
-func (t *Table) addEvent(e Event) {
-	b, err := EncodeEvent(e)
-	if err == nil {
-		err = t.Store.AppendEvent(context.Background(), t.ID, b)
-	}
-	switch {
-	case err == nil || errors.Is(err, store.ErrNoTable):
-	case sqlerr.HasKind(err, sqlerr.StoreAway): // which is what there is to tell, and is told by the table's state
-		t.log.Debug("writing the event log of a streaming table", "table", t.name, "error", err)
-	default:
-		t.log.Warn("writing the event log of a streaming table", "table", t.name, "error", err)
-	}
 }

@@ -148,6 +148,7 @@ func (t *Table) stand(ctx context.Context, reason error) error {
 	}
 	t.runBy(holder)
 	t.standing = true
+	t.unwritten.forget()
 	if err := t.observe(ctx); err != nil {
 		return err
 	}
@@ -190,7 +191,7 @@ func (t *Table) observe(ctx context.Context) error {
 		}
 		switch s := State(e.Kind); s {
 		case Starting, Running, Stalled, Paused, Failed:
-			t.theirs = told{s, e.Text, ev.Time}
+			t.theirs = told{s, e.Text, e.When(ev.Time)}
 		case refreshedEvent:
 			if n, err := strconv.ParseInt(e.Text, 10, 64); err == nil {
 				t.looked = max(t.looked, n)

@@ -145,6 +145,16 @@ type Event struct {
 	Text string `json:"text,omitempty"`
 	// Details, where there are any, are those of the event log of Databricks.
 	Details json.RawMessage `json:"details,omitempty"`
+	// At is when it was, in microseconds since 1970, of an event that the store did not take at once; else 0.
+	At int64 `json:"at,omitempty"`
+}
+
+// When is the time of an event that the store has since then.
+func (e Event) When(stored time.Time) time.Time {
+	if e.At == 0 {
+		return stored
+	}
+	return time.UnixMicro(e.At)
 }
 
 // EncodeEvent gives the bytes that DecodeEvent reads.

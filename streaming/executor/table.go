@@ -60,6 +60,8 @@ type Table struct {
 
 	asking sync.Mutex // held while brokers are asked for idle
 
+	unwritten unwritten
+
 	mu       sync.Mutex
 	settings Settings
 	paused   bool

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/dolthub/go-mysql-server/sql"
+	"github.com/dolthub/go-mysql-server/sql/expression"
 	"github.com/dolthub/go-mysql-server/sql/expression/function"
 	"github.com/dolthub/go-mysql-server/sql/types"
 )
@@ -23,7 +24,7 @@ var (
 	_ sql.CollationCoercible = (*Slice)(nil)
 )
 
-// NewSlice is e, an expression of the engine, or what is to stand in its place where it takes a part of bytes.
+// NewSlice is e, an expression of the engine, or what is to stand in its place where it takes a part of bytes, or of what is neither bytes nor text.
 func NewSlice(ctx *sql.Context, e sql.Expression) sql.Expression {
 	s := &Slice{}
 	switch e := e.(type) {
@@ -42,10 +43,21 @@ func NewSlice(ctx *sql.Context, e sql.Expression) sql.Expression {
 	if !arg.Resolved() {
 		return e
 	}
-	if t, ok := arg.Type(ctx).(sql.StringType); !ok || !types.IsBinaryType(t) {
-		return e
+	switch t := arg.Type(ctx).(type) {
+	case sql.StringType:
+		if types.IsBinaryType(t) {
+			return s
+		}
+	case sql.NullType:
+	default:
+		// The engine takes no time, number or document: LEFT and RIGHT refuse it, SUBSTRING and REVERSE take another text for it than the one that is shown.
+		args := slices.Clone(e.Children())
+		args[0] = &textOf{expression.UnaryExpressionStub{Child: arg}}
+		if of, err := e.WithChildren(ctx, args...); err == nil {
+			return of
+		}
 	}
-	return s
+	return e
 }
 
 // Type implements sql.Expression.

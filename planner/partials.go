@@ -28,17 +28,34 @@ func (s *Scan) partials(p ops.Pipeline, in *inputs) (*store.Aggregation, *ops.Pl
 		merged.GroupBy = append(merged.GroupBy, input(in.storedFields[i]))
 	}
 	for _, x := range p.Aggregates {
-		part, ok := partialOf(x, in)
+		parts, ok := partsOf(x)
 		if !ok {
 			return nil, nil, nil
+		}
+		m := ops.Aggregate{Func: x.Func, Merge: true}
+		for i, part := range parts {
+			partial, ok := partialOf(part, in)
+			if !ok {
+				return nil, nil, nil
+			}
+			f, err := part.Result()
+			if err != nil {
+				return nil, nil, err
+			}
+			partial.Type = f.Type
+			a.Partials = append(a.Partials, partial)
+			if i == 0 {
+				m.Arg = input(f)
+			} else {
+				m.By = input(f)
+			}
 		}
 		f, err := x.Result()
 		if err != nil {
 			return nil, nil, err
 		}
-		part.Type = f.Type
-		a.Partials = append(a.Partials, part)
-		merged.Aggregates = append(merged.Aggregates, ops.Aggregate{Func: x.Func, Arg: input(f), Merge: true})
+		m.As = f.Type
+		merged.Aggregates = append(merged.Aggregates, m)
 	}
 	if p.Then != nil {
 		then := *p.Then
@@ -48,28 +65,27 @@ func (s *Scan) partials(p ops.Pipeline, in *inputs) (*store.Aggregation, *ops.Pl
 	return a, plan, err
 }
 
-// partialOf is x as a store computes it. Sums and extremes of doubles depend on the order of the rows.
+// partsOf are the aggregates that x can be merged of. An average is a sum and a count.
+func partsOf(x ops.Aggregate) ([]ops.Aggregate, bool) {
+	switch x.Func {
+	case ops.Count, ops.Sum, ops.Min, ops.Max:
+		return []ops.Aggregate{x}, true
+	case ops.Avg:
+		return []ops.Aggregate{{Func: ops.Sum, Arg: x.Arg}, {Func: ops.Count, Arg: x.Arg}}, true
+	default:
+		return nil, false
+	}
+}
+
+// partialOf is x as a store computes it, if that is the same. Sums and extremes of doubles depend on the order of the rows.
 func partialOf(x ops.Aggregate, in *inputs) (store.Partial, bool) {
 	if x.Arg == nil {
-		return store.Partial{Func: store.CountRows}, x.Func == ops.Count
+		return store.Partial{Func: store.CountRows}, true
 	}
 	i, ok := ops.ColumnIndex(x.Arg)
-	if !ok {
+	if !ok || x.Func != ops.Count && x.Arg.Type().Kind == column.Float64 {
 		return store.Partial{}, false
 	}
-	part := store.Partial{Column: in.stored[i]}
-	double := x.Arg.Type().Kind == column.Float64
-	switch x.Func {
-	case ops.Count:
-		part.Func = store.CountValues
-	case ops.Sum:
-		part.Func, ok = store.SumValues, !double
-	case ops.Min:
-		part.Func, ok = store.MinValue, !double
-	case ops.Max:
-		part.Func, ok = store.MaxValue, !double
-	default:
-		ok = false
-	}
-	return part, ok
+	f := map[ops.Func]store.PartialFunc{ops.Count: store.CountValues, ops.Sum: store.SumValues, ops.Min: store.MinValue, ops.Max: store.MaxValue}[x.Func]
+	return store.Partial{Func: f, Column: in.stored[i]}, true
 }

@@ -56,7 +56,7 @@ func TestStoredGroupsComeToTheSameWhereverTheyAreComputed(t *testing.T) {
 	}
 	keys := []string{"i", "b", "u", "w", "ti", "d", "n", "ok", "s", "bin", "day", "at", "few", "ci"}
 	aggregates := []string{"count(*)", "count(i)", "count(f)", "count(j)", "count(s)", "count(tm)", "sum(i)", "sum(b)", "sum(u)", "sum(w)", "sum(ti)", "sum(d)", "sum(n)",
-		"sum(few)", "min(i)", "max(b)", "min(u)", "max(w)", "min(d)", "max(d)", "max(n)", "min(s)", "max(s)", "min(bin)", "max(ci)", "min(day)", "max(day)", "min(at)", "max(at)", "min(tm)", "max(f)", "avg(n)", "max(few)"}
+		"sum(few)", "min(i)", "max(b)", "min(u)", "max(w)", "min(d)", "max(d)", "max(n)", "min(s)", "max(s)", "min(bin)", "max(ci)", "min(day)", "max(day)", "min(at)", "max(at)", "min(tm)", "max(f)", "avg(n)", "avg(i)", "avg(d)", "avg(b)", "max(few)"}
 	conditions := []string{"i > 0", "i <= 0", "i < 1.5", "i > -1.5", "b = 9223372036854775807", "b <> 0", "u > 5", "d > -1.5", "d <= 0", "d = 0.000000000000000000000000000001", "n >= 0.01", "n < 9999999.99", "ok", "ok = 0",
 		"s = 'b'", "s = 'b '", "s > 'a'", "s < 'b'", "s IN ('a', 'ä', '')", "s = x'00'", "ci = 'a'", "bin = x'00'", "bin > x'00'", "day < '2026-01-01 12:00:00'", "day <= '2026-01-01'", "day < '2026-01-01'",
 		"at >= '2026-01-01'", "at > '2026-01-01'", "tm > '00:00:00'", "i IS NULL", "s IS NOT NULL", "f > 0.1", "f = 0", "f IS NULL", "j IS NULL", "few = 1", "few IN (0, 2)", "few BETWEEN 1 AND 2",

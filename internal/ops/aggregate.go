@@ -56,12 +56,15 @@ type Aggregate struct {
 	Fraction float64
 	Accuracy int64
 	// Merge says that Arg has results of the aggregate, each over some of a group's rows, which the source has computed: COUNT adds them up, SUM keeps their
-	// type, MIN and MAX are as ever. The other functions cannot be merged.
+	// type, MIN and MAX are as ever. AVG has sums in Arg, and in By of how many values each is; As is its type. The other functions cannot be merged.
 	Merge bool
+	As    column.Type
 }
 
 func (a Aggregate) String() string {
 	switch {
+	case a.Merge && a.By != nil:
+		return fmt.Sprintf("merge %v(%v, %v)", a.Func, a.Arg, a.By)
 	case a.Merge:
 		return fmt.Sprintf("merge %v(%v)", a.Func, a.Arg)
 	case a.Arg == nil:
@@ -105,6 +108,8 @@ func (a Aggregate) resultType() (column.Type, error) {
 		switch {
 		case a.Func == Count && t.Kind == column.Int64, a.Func == Sum && t.Kind == column.Decimal:
 			return t, nil
+		case a.Func == Avg && t.Kind == column.Decimal && a.By != nil && a.By.Type().Kind == column.Int64 && a.As.Kind == column.Decimal && a.As.Scale >= t.Scale:
+			return a.As, nil
 		case a.Func != Min && a.Func != Max:
 			return column.Type{}, refused
 		}
@@ -249,6 +254,9 @@ func (a Aggregate) accumulator() accumulator {
 		return newExtreme(a.Arg.Type().Kind, sign)
 	}
 	arg := a.Arg.Type()
+	if a.Merge && a.Func == Avg {
+		return &mergedAverage{exactSum{arg: arg, out: t, average: true}}
+	}
 	moments, double := a.Func != Sum && a.Func != Avg, arg.Kind == column.Float64
 	switch {
 	case moments && double:

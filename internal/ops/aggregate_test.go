@@ -350,6 +350,65 @@ func cellKey(v *column.Vector, i int) string {
 	}
 }
 
+// What is merged of parts, in lanes and groups, is what there is of all rows.
+func TestPartialResultsMerge(t *testing.T) {
+	decimal := column.Type{Kind: column.Decimal, Precision: 65, Scale: 2}
+	average := column.Type{Kind: column.Decimal, Precision: 65, Scale: 6}
+	fields := []column.Field{
+		{Name: "k", Type: column.Type{Kind: column.Int64}, Nullable: true}, {Name: "n", Type: column.Type{Kind: column.Int64}}, {Name: "s", Type: decimal, Nullable: true}, {Name: "m", Type: column.Type{Kind: column.Text}, Nullable: true},
+	}
+	wide := strings.Repeat("9", 63) + ".99"
+	parts := func(keys, counts []int64, sums, most []string) *column.Batch {
+		b := &column.Batch{N: len(keys)}
+		b.Reset(fields)
+		for i := range keys {
+			if keys[i] < 0 {
+				b.Cols[0].AppendNull()
+			} else {
+				b.Cols[0].AppendInt(keys[i])
+			}
+			b.Cols[1].AppendInt(counts[i])
+			for c, v := range []string{sums[i], most[i]} {
+				if v == "" {
+					b.Cols[2+c].AppendNull()
+				} else {
+					b.Cols[2+c].AppendBytes([]byte(v))
+				}
+			}
+		}
+		b.N = len(keys)
+		return b
+	}
+	src := &memorySource{lanes: [][]*column.Batch{
+		{parts([]int64{1, -1, 2}, []int64{3, 2, 0}, []string{"1.50", wide, ""}, []string{"b", "x", ""}), parts([]int64{1}, []int64{1}, []string{"-0.25"}, []string{"a"})},
+		{parts([]int64{2, 1, -1}, []int64{0, 2, 1}, []string{"", "10.00", wide}, []string{"", "c", "y"})},
+	}}
+	of := func(i int) Expr { return Column(i, fields[i]) }
+	aggregates := []Aggregate{
+		{Func: Count, Arg: of(1), Merge: true}, {Func: Sum, Arg: of(2), Merge: true}, {Func: Avg, Arg: of(2), By: of(1), Merge: true, As: average}, {Func: Min, Arg: of(3), Merge: true}, {Func: Max, Arg: of(3), Merge: true},
+	}
+	got, err := run(t, src, Pipeline{Input: fields, GroupBy: []Expr{of(0)}, Aggregates: aggregates, Limit: -1}, RunOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(got)
+	twice := "1" + strings.Repeat("9", 63) + ".98"
+	third := strings.Repeat("6", 63) + ".660000"
+	want := []string{"1|6|11.25|1.875000|a|c", "2|0|NULL|NULL|NULL|NULL", "NULL|3|" + twice + "|" + third + "|x|y"}
+	slices.Sort(want)
+	if !slices.Equal(got, want) {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+	if got, err := run(t, &memorySource{lanes: [][]*column.Batch{{}}}, Pipeline{Input: fields, Aggregates: aggregates, Limit: -1}, RunOptions{}); err != nil || !slices.Equal(got, []string{"0|NULL|NULL|NULL|NULL"}) {
+		t.Errorf("of nothing: %q, %v", got, err)
+	}
+	for _, a := range []Aggregate{{Func: Sum, Arg: of(1), Merge: true}, {Func: VarPop, Arg: of(2), Merge: true}, {Func: Avg, Arg: of(2), Merge: true, As: average}, {Func: Count, Merge: true}} {
+		if _, err := a.Result(); err == nil {
+			t.Errorf("%v is taken", a.Func)
+		}
+	}
+}
+
 func TestSumsAreExactBeyond64Bits(t *testing.T) {
 	v := ints(math.MaxInt64, math.MaxInt64, math.MaxInt64, math.MinInt64)
 	src := &memorySource{lanes: [][]*column.Batch{{batchOf(v)}, {batchOf(ints(math.MinInt64, math.MinInt64, math.MinInt64))}}}

@@ -296,6 +296,20 @@ func appendScaled(dst []byte, x *big.Int, scale int) []byte {
 
 func (s *exactSum) bytes() int { return 16*cap(s.sums) + 8*cap(s.counts) + 64*len(s.wide) }
 
+// mergedAverage is AVG of sums, each with the number of values that it is of.
+type mergedAverage struct{ exactSum }
+
+func (s *mergedAverage) add(v, by *column.Vector, n int, sel []int32, groups []int32) {
+	eachValid(v, n, sel, groups, func(i, g int) {
+		s.addDecimal(g, v.Data[v.Beg[i]:v.End[i]])
+		s.counts[g] += by.Int[i] - 1
+	})
+}
+
+func (s *mergedAverage) merge(from accumulator, to []int32) {
+	s.exactSum.merge(&from.(*mergedAverage).exactSum, to)
+}
+
 // floatSum is SUM and AVG of doubles. Lanes are added in the order they are merged, so the last digits may differ between runs.
 type floatSum struct {
 	average bool

@@ -9,13 +9,66 @@ import (
 	"testing"
 )
 
-// Groups that PostgreSQL computes, of which the scan merges the results, and groups that the engine makes of rows by itself are the same, for generated queries on
-// NULLs, extremes and values that PostgreSQL has no like of.
-func TestStoredGroupsComeToTheSameWhereverTheyAreComputed(t *testing.T) {
+// preferPostgres has a test run on PostgreSQL if there is one.
+func preferPostgres(t *testing.T) {
 	if url := os.Getenv("MILLRACE_TEST_POSTGRES"); *givenStore == "" && url != "" {
 		*givenStore = url
 		t.Cleanup(func() { *givenStore = "" })
 	}
+}
+
+// What PostgreSQL computes are the cases where that provably comes to the same, and no others.
+func TestExplainSaysWhatTheStoreComputes(t *testing.T) {
+	preferPostgres(t)
+	if *givenStore == "" {
+		t.Skip("the embedded store computes no groups")
+	}
+	db := start(t).root(t)
+	do(t, db, "CREATE TABLE g (i INT, f DOUBLE, d DECIMAL(65,30), s VARCHAR(30), ci VARCHAR(20) COLLATE utf8mb4_0900_ai_ci, bin VARBINARY(20), day DATE, at DATETIME(6), j JSON)")
+	do(t, db, "INSERT INTO g (i, s) VALUES (1, 'a'), (2, 'a'), (3, NULL)")
+	for query, want := range map[string]bool{
+		"SELECT s, count(*) FROM g GROUP BY s":                                           true,
+		"SELECT s, sum(i) AS n FROM g GROUP BY s HAVING n > 1 ORDER BY n DESC LIMIT 1":   true,
+		"SELECT sum(i), avg(d), min(at), max(s), count(f), count(j) FROM g":              true,
+		"SELECT DISTINCT s, bin FROM g":                                                  true,
+		"SELECT count(*) FROM g WHERE i > 1 AND s = 'a' AND at < '2026-01-01 00:00:01'":  true,
+		"SELECT sum(i) + 1, max(i) - min(i) FROM g WHERE i BETWEEN 1 AND 2 OR i IS NULL": false,
+		"SELECT max(i) - min(i) FROM g WHERE f IS NULL":                                  true,
+		"SELECT count(*) FROM g":                                                         false, // which is known
+		"SELECT sum(f) FROM g":                                                           false,
+		"SELECT min(f) FROM g":                                                           false,
+		"SELECT f, count(*) FROM g GROUP BY f":                                           false,
+		"SELECT max(bin) FROM g":                                                         false,
+		"SELECT sum(i + 1) FROM g":                                                       false,
+		"SELECT i + 1, count(*) FROM g GROUP BY i + 1":                                   false,
+		"SELECT count(DISTINCT i) FROM g":                                                false,
+		"SELECT count(*) FROM g WHERE f > 0":                                             false,
+		"SELECT count(*) FROM g WHERE s LIKE '%a'":                                       false,
+		"SELECT count(*) FROM g WHERE ci = 'a'":                                          false,
+		"SELECT ci, count(*) FROM g GROUP BY ci":                                         false,
+		"SELECT count(*) FROM g WHERE day < '2026-01-01 12:00:00'":                       false,
+		"SELECT count(*) FROM g WHERE j IS NULL":                                         false,
+	} {
+		plan, err := rows(db, "EXPLAIN "+query)
+		if got := strings.Contains(plan, "partial aggregates: computed by the store"); err != nil || got != want {
+			t.Errorf("%s: computed by the store is %v, %v\n%s", query, got, err, plan)
+		}
+	}
+	for statement, want := range map[string]string{
+		"EXPLAIN FORMAT=JSON SELECT s, count(*) FROM g GROUP BY s":         `"partial_aggregates": true`,
+		"EXPLAIN ANALYZE FORMAT=JSON SELECT s, count(*) FROM g GROUP BY s": `"partial_aggregates": true`,
+		"EXPLAIN ANALYZE SELECT s, count(*) FROM g GROUP BY s":             "partial aggregates: computed by the store",
+	} {
+		if plan, err := rows(db, statement); err != nil || !strings.Contains(plan, want) {
+			t.Errorf("%s: %v\n%s", statement, err, plan)
+		}
+	}
+}
+
+// Groups that PostgreSQL computes, of which the scan merges the results, and groups that the engine makes of rows by itself are the same, for generated queries on
+// NULLs, extremes and values that PostgreSQL has no like of.
+func TestStoredGroupsComeToTheSameWhereverTheyAreComputed(t *testing.T) {
+	preferPostgres(t)
 	db := start(t).root(t)
 	r := rand.New(rand.NewPCG(7, 7))
 	do(t, db, `CREATE TABLE g (i INT, b BIGINT, u BIGINT UNSIGNED, w INT UNSIGNED, ti TINYINT, f DOUBLE, d DECIMAL(65,30), n DECIMAL(9,2), ok BOOLEAN, s VARCHAR(30) COLLATE utf8mb4_bin,

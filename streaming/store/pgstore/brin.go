@@ -45,12 +45,16 @@ func (s *Store) index(p *part, schema *store.Schema) string {
 func indexOf(part int64) string { return fmt.Sprintf("rows_%d_index", part) }
 
 // scanning gives the statements around one that reads rows. A planner that has not looked at a table yet, or thinks little of the index, would read all of it for each page; and the
-// lanes are what works in parallel.
-func (s *Store) scanning() (before, after []string) {
+// lanes are what works in parallel. Groups it would sort for, on disk, as it expects few rows.
+func (s *Store) scanning(groups bool) (before, after []string) {
 	if !s.brin {
 		return nil, nil
 	}
-	return []string{"begin", "set local enable_seqscan = off", "set local max_parallel_workers_per_gather = 0"}, []string{"commit"}
+	before = []string{"begin", "set local enable_seqscan = off", "set local max_parallel_workers_per_gather = 0"}
+	if groups {
+		before = append(before, "set local enable_sort = off")
+	}
+	return before, []string{"commit"}
 }
 
 // unsummarized is how many rows may be written to a part before the next scan has the index catch up: every page would look at all rows that it does not know.

@@ -161,7 +161,7 @@ func (l *lane) read(ctx context.Context, x *piece, from, to int64) error {
 func (l *lane) ask(ctx context.Context, c *pgx.Conn, q *condition, p *part) (bad, err error) {
 	db := l.source.snap.store
 	pipeline := c.PgConn().StartPipeline(ctx)
-	before, after := db.scanning()
+	before, after := db.scanning(l.source.Aggregated())
 	for _, text := range before {
 		pipeline.SendQueryParams(text, nil, nil, nil, nil)
 	}

@@ -32,7 +32,7 @@ var _ streaming.Planner = streamPlanner{}
 // Plan implements streaming.Planner.
 func (p streamPlanner) Plan(ctx context.Context, d catalog.Streaming, table string) (_ *streaming.Planned, err error) {
 	x := p.engine.open(p.engine.localID.Add(1), sql.Client{User: d.User, Address: d.Host})
-	q := &streamQuery{session: x, schemas: readkafka.NewSchemas(d.Schemas)}
+	q := &streamQuery{session: x, schemas: readkafka.NewSchemas(d.Schemas, d.Samples)}
 	defer func() {
 		if err != nil {
 			q.Close()
@@ -58,7 +58,7 @@ func (p streamPlanner) Plan(ctx context.Context, d catalog.Streaming, table stri
 	if err := q.obey(c, &d, table); err != nil {
 		return nil, fault(c, err)
 	}
-	return &streaming.Planned{Query: q, Schemas: q.schemas.Used(), Columns: query, Added: q.columns[len(query) : len(q.columns)-q.expectations]}, nil
+	return &streaming.Planned{Query: q, Schemas: q.schemas.Used(), Samples: q.schemas.Samples(), Columns: query, Added: q.columns[len(query) : len(q.columns)-q.expectations]}, nil
 }
 
 // streamQuery is a planned query with the session that it runs in. It implements executor.Query.

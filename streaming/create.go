@@ -119,7 +119,7 @@ func (m *Manager) create(ctx context.Context, c Create) (awaited, error) {
 		return awaited{}, err
 	}
 	defer p.Close()
-	c.Definition.Schemas = p.Schemas
+	c.Definition.Schemas, c.Definition.Samples = p.Schemas, p.Samples
 	columns, err := c.columns(p.Columns, p.Added)
 	if err != nil {
 		return awaited{}, err

@@ -35,6 +35,8 @@ type Planned struct {
 	executor.Query
 	// Schemas are the versions of subjects in a schema registry that Columns come from: those of the definition, or the latest.
 	Schemas map[string]int
+	// Samples are the columns that records had where nothing else says which there are: those of the definition, or of the records as they are now.
+	Samples map[string]string
 	// Columns are those of the result of the query as it is written, without what the definition adds to it.
 	Columns []Column
 	// Added are the columns that the definition computes in addition.

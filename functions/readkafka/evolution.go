@@ -5,20 +5,27 @@ import (
 	"maps"
 
 	"millrace/internal/decode"
+	"millrace/internal/decode/ddl"
 	"millrace/internal/decode/framed"
 	"millrace/internal/registry"
 	"millrace/internal/sqlerr"
 )
 
-// The columns of a streaming table are those of one version of a subject in a schema registry, for as long as the table has them: a plan that is made again, after a restart
-// say, must not have others because somebody has registered a schema meanwhile. So whoever plans such a query hands the versions in, and is told which were used.
+// The columns of a streaming table are those of one version of a subject in a schema registry, or those that a sample of the records had, for as long as the table has them: a plan that
+// is made again, after a restart say, must not have others because somebody has registered a schema meanwhile, or because the first records are gone. So whoever plans such a query hands in
+// what was found before, and is told what was used.
 
-// Schemas are the versions of subjects that a query takes its columns of. They belong to one plan.
-type Schemas struct{ pinned, used map[string]int }
+// Schemas are the versions of subjects that a query takes its columns of, and the columns that samples had. They belong to one plan.
+type Schemas struct {
+	pinned, used map[string]int
+	samples      map[string]string
+}
 
-// NewSchemas makes plans use the versions of these subjects; others are the latest.
-func NewSchemas(pinned map[string]int) *Schemas {
-	return &Schemas{pinned: pinned, used: map[string]int{}}
+// NewSchemas makes plans use these versions of subjects, and these columns in the place of samples; other subjects are taken as they are now, and other samples are read.
+func NewSchemas(pinned map[string]int, samples map[string]string) *Schemas {
+	s := &Schemas{pinned: pinned, used: map[string]int{}, samples: map[string]string{}}
+	maps.Copy(s.samples, samples)
+	return s
 }
 
 // Used are the versions that were used, nil for none.
@@ -27,6 +34,34 @@ func (s *Schemas) Used() map[string]int {
 		return nil
 	}
 	return maps.Clone(s.used)
+}
+
+// Samples are the columns of keys and values, by these words, that samples had; nil for none. They are written as ddl.Text does.
+func (s *Schemas) Samples() map[string]string {
+	if len(s.samples) == 0 {
+		return nil
+	}
+	return maps.Clone(s.samples)
+}
+
+// sampled gives the columns that a sample of keys or values had before.
+func (s *Schemas) sampled(of part) ([]ddl.Column, bool) {
+	if s == nil || s.samples[string(of)] == "" {
+		return nil, false
+	}
+	columns, err := ddl.Parse(s.samples[string(of)])
+	return columns, err == nil
+}
+
+// sample keeps the columns that a sample had, if they can be written down: names that differ in nothing but case, for one, have no list of columns.
+func (s *Schemas) sample(of part, columns []ddl.Column) {
+	if s == nil {
+		return
+	}
+	text := ddl.Text(columns)
+	if again, err := ddl.Parse(text); err == nil && ddl.Text(again) == text {
+		s.samples[string(of)] = text
+	}
 }
 
 type schemasKey struct{}

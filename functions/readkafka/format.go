@@ -209,6 +209,9 @@ func wrongText(err error, hint string) error {
 
 // inferredSchema is the schema of JSON values as a sample has them.
 func (n *Node) inferredSchema(ctx *sql.Context) (decode.Schema, error) {
+	if columns, ok := schemasOf(ctx).sampled(partValue); ok {
+		return framed.Plain(json.NewSchema(json.Loose(columns))), nil
+	}
 	records, err := n.sample(ctx, partValue, sampleRecords)
 	if err != nil {
 		return nil, err
@@ -217,6 +220,7 @@ func (n *Node) inferredSchema(ctx *sql.Context) (decode.Schema, error) {
 	if len(columns) == 0 {
 		return nil, sqlerr.New(sqlerr.OptionInvalid, "'inferSchema' finds no fields: %d of the %d records read are JSON objects", used, len(records)).WithHint("give 'schema', such as 'id BIGINT, name STRING'")
 	}
+	schemasOf(ctx).sample(partValue, columns)
 	return framed.Plain(json.NewSchema(json.Loose(columns))), nil
 }
 
@@ -228,6 +232,9 @@ func (n *Node) debeziumSchema(ctx *sql.Context, of part) (decode.Schema, error) 
 		return nil, sqlerr.New(sqlerr.OptionInvalid, "'keyFormat' is 'debezium', which keys are not").WithHint("keys of Debezium are json or avro")
 	case f.Schema != "":
 		return n.declaredRows(ctx)
+	}
+	if columns, ok := schemasOf(ctx).sampled(of); ok {
+		return framed.Plain(debezium.NewSchema(json.Loose(columns))), nil
 	}
 	records, err := n.sample(ctx, of, sampleRecords)
 	if err != nil {
@@ -241,6 +248,7 @@ func (n *Node) debeziumSchema(ctx *sql.Context, of part) (decode.Schema, error) 
 	if len(columns) == 0 {
 		return nil, sqlerr.New(sqlerr.OptionMissing, "the columns of the rows are not known: %d of the %d records read hold a row", used, len(records)).WithHint("give 'schema', such as 'id BIGINT, name STRING'")
 	}
+	schemasOf(ctx).sample(of, columns)
 	return framed.Plain(debezium.NewSchema(json.Loose(columns))), nil
 }
 
@@ -297,6 +305,12 @@ func (n *Node) csvSchema(ctx *sql.Context, of part) (decode.Schema, error) {
 		}
 		return csv.NewSchema(fields, f.CSV)
 	}
+	if columns, ok := schemasOf(ctx).sampled(of); ok {
+		for _, c := range columns {
+			fields = append(fields, csv.Field{Field: c.Field()})
+		}
+		return csv.NewSchema(fields, f.CSV)
+	}
 	records, err := n.sample(ctx, of, 1)
 	switch {
 	case err != nil:
@@ -310,6 +324,11 @@ func (n *Node) csvSchema(ctx *sql.Context, of part) (decode.Schema, error) {
 		}
 		return nil, sqlerr.New(sqlerr.OptionMissing, "the columns of csv are not known: the first record is no row of csv: %s", mainLine(err)).WithHint("give 'schema', such as 'id BIGINT, name STRING'")
 	}
+	var columns []ddl.Column
+	for _, field := range fields {
+		columns = append(columns, ddl.Column{Name: field.Name, Type: ddl.Type{Name: ddl.String}})
+	}
+	schemasOf(ctx).sample(of, columns)
 	return csv.NewSchema(fields, f.CSV)
 }
 

@@ -38,6 +38,8 @@ type Streaming struct {
 	Columns []StreamingColumn `json:"columns,omitempty"`
 	// Schemas are the versions of subjects in a schema registry that the query takes its columns of.
 	Schemas map[string]int `json:"schemas,omitempty"`
+	// Samples are the columns of records, by "key" and "value", as a sample had them when the table was made.
+	Samples map[string]string `json:"samples,omitempty"`
 	// Expectations are conditions on rows.
 	Expectations []Expectation `json:"expectations,omitempty"`
 	// Schedule says when the table reads, nil when it reads all the time or, by a property, only when it is asked to.

@@ -108,20 +108,28 @@ func (c *condition) constant(k column.Kind, v store.Value) (sql string, ok bool)
 	}
 }
 
-// selected is r in the list of a SELECT.
-func (r *result) selected(c *condition, p *part) string {
+// selected is r in the list of a SELECT; single says that each row is a group of its own.
+func (r *result) selected(c *condition, p *part, single bool) string {
+	all := "count(*)"
+	if single {
+		all = "1::bigint"
+	}
 	if r.column == nil {
-		return "count(*)"
+		return all
 	}
 	there := p.has(r.column.ID)
 	if r.f == store.CountValues && !r.key {
 		switch {
+		case there && single:
+			return "(" + columnName(r.column.ID) + " is not null)::int::bigint"
 		case there:
 			return "count(" + columnName(r.column.ID) + ")"
-		case r.column.Default.IsNull():
-			return "count(null::numeric)"
+		case !r.column.Default.IsNull():
+			return all
+		case single:
+			return "0::bigint"
 		default:
-			return "count(*)"
+			return "count(null::numeric)"
 		}
 	}
 	x := columnName(r.column.ID)
@@ -129,7 +137,9 @@ func (r *result) selected(c *condition, p *part) string {
 		x, _ = c.constant(r.column.Type.Kind, r.column.Default) // exact has seen that it can be said
 	}
 	switch {
-	case r.key:
+	case single && !r.key && r.f == store.SumValues:
+		return x + "::numeric"
+	case r.key, single:
 		return x
 	case r.f == store.SumValues:
 		return "sum(" + x + ")"
@@ -164,12 +174,15 @@ func (s *source) groupsQuery(x *piece, from, to int64) *condition {
 		if i > 0 {
 			c.sql.WriteString(", ")
 		}
-		c.sql.WriteString(s.results[i].selected(c, x.part))
+		c.sql.WriteString(s.results[i].selected(c, x.part, x.single))
 	}
 	c.sql.WriteString(" from " + s.snap.store.names.rows(x.part.Number) + " where ")
 	c.numbers(from, to)
 	c.sql.WriteString(rest)
 	for i := range s.keys {
+		if x.single {
+			break
+		}
 		if i == 0 {
 			c.sql.WriteString(" group by 1")
 		} else {
@@ -183,7 +196,7 @@ func (s *source) groupsQuery(x *piece, from, to int64) *condition {
 // spanGrowth is the factor by which the number of rows follows how few groups they have.
 const spanGrowth = 8
 
-// groups reads the groups of a piece. A page has the groups of as many rows as have few enough to be held: rows up to the size of a page have in any case.
+// groups reads the groups of a piece. Once about each row has turned out to be a group of its own, they are read as that, which saves the database to look. A page has the groups of as many rows as have few enough to be held: rows up to the size of a page have in any case.
 func (l *lane) groups(ctx context.Context, x *piece) error {
 	s := l.source
 	l.span = max(l.span, int64(s.page))
@@ -202,8 +215,11 @@ func (l *lane) groups(ctx context.Context, x *piece) error {
 			l.span = max(min(l.span, to-from)/spanGrowth, int64(s.page))
 			continue
 		}
-		if l.page.N < s.page/spanGrowth && l.span < filteredRows {
+		switch n := int64(l.page.N); {
+		case n < int64(s.page/spanGrowth) && l.span < filteredRows && !x.single:
 			l.span *= spanGrowth
+		case s.keys > 0 && 2*n > to-from && l.span <= int64(s.page):
+			x.single = true
 		}
 		if err := l.push(ctx); err != nil {
 			return err

@@ -56,6 +56,8 @@ type piece struct {
 	sparse bool
 	// counted says that the number of rows is known, and that nothing need be read.
 	counted bool
+	// single says that its rows are groups of their own, mostly. The lane that reads the piece finds out.
+	single bool
 }
 
 // Scan implements store.Snapshot.

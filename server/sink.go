@@ -152,10 +152,11 @@ func (x *session) writeRows(c *sql.Context, s *sink, node *writekafka.Node, args
 		if err := together(c, w, write); err != nil {
 			return 0, err
 		}
-		return w.Rows(), nil
-	}
-	if err := write(); err != nil {
+	} else if err := write(); err != nil {
 		return 0, undone(c, err, w.Delivered())
+	}
+	if text := w.Warning(); text != "" {
+		c.Warn(planner.WarningCode, "%s", text)
 	}
 	return w.Rows(), nil
 }

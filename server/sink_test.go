@@ -313,3 +313,51 @@ func TestKillAbortsATransaction(t *testing.T) {
 	do(t, r.root(t), "INSERT INTO "+write("out", "exactlyOnce => true")+" SELECT 'after' AS value, 0 AS `partition` UNION ALL SELECT 'after', 1 UNION ALL SELECT 'after', 2")
 	comes(t, r, "SELECT count(*), min(value::string) FROM "+read("out"), "3|after")
 }
+
+// Rows that cannot be written go to a topic of their own, with what is wrong with them; the others are written.
+func TestRowsThatCannotBeWrittenGoToATopicOfTheirOwn(t *testing.T) {
+	for _, exactly := range []string{"false", "true"} {
+		t.Run("exactlyOnce "+exactly, func(t *testing.T) {
+			_, read, write := sinkTopics(t, 0)
+			r := start(t)
+			db := r.root(t)
+			more := []string{"exactlyOnce => " + exactly, "errorHandling => map('output', 'copy')", "`kafka.max.request.size` => 2000"}
+			res, err := db.Exec("INSERT INTO " + write("", append(more, "keyFormat => 'short'")...) + `
+				SELECT 'out' AS topic, 1 AS key, 'good' AS value, 0 AS ` + "`partition`" + ` UNION ALL SELECT NULL, 2, 'no topic', 0 UNION ALL SELECT 'out', 40000, 'a key too large', 0
+				UNION ALL SELECT 'out', 4, 'no such partition', 7 UNION ALL SELECT 'none', 5, 'no such topic', 0 UNION ALL SELECT 'out', 6, repeat('x', 3000), 0 UNION ALL SELECT 'out', 7, 'good, too', 0`)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n, err := res.RowsAffected(); err != nil || n != 2 {
+				t.Errorf("%d rows affected, %v", n, err)
+			}
+			var level, text string
+			var code int
+			if err := db.QueryRow("SHOW WARNINGS").Scan(&level, &code, &text); err != nil || !strings.HasPrefix(text, "rows that cannot be written, now in topic 'copy': 5; the first: row 2 cannot be written: its column 'topic' is NULL") {
+				t.Errorf("warning %q, %v", text, err)
+			}
+			gives(t, db, "SELECT value::string FROM "+read("out")+" ORDER BY offset", "good\ngood, too")
+			gives(t, db, "SELECT value:error_message::string, value:failed_row:value::string FROM "+read("copy")+" ORDER BY offset",
+				"row 2 cannot be written: its column 'topic' is NULL|no topic\nrow 3 cannot be written: its key 40000 does not fit short|a key too large\n"+
+					"row 4 cannot be written: topic 'out' has no partition 7; it has 3 partitions|no such partition\nrow 5 cannot be written: topic 'none' does not exist|no such topic\n"+
+					"row 6 cannot be written: its record of 3002 bytes is too large for 'kafka.max.request.size'|NULL")
+		})
+	}
+	_, _, write := sinkTopics(t, 0)
+	db := start(t).root(t)
+	for name, test := range map[string]struct {
+		argument string
+		number   uint16
+		text     string
+	}{
+		"no name":           {"'{\"out\": 1}'", 31002, "expected an object with 'output'"},
+		"the topic itself":  {"'out'", 31002, "'error_handling' is 'out', which is the topic of the other rows"},
+		"a topic not there": {"'none'", 31016, "topic 'none'"},
+		"what is no topic":  {"'a b'", 31002, "'error_handling' 'a b' is no name of a topic"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := db.Exec("INSERT INTO " + write("out", "error_handling => "+test.argument) + " SELECT 'v' AS value")
+			wantNumber(t, err, test.number, test.text)
+		})
+	}
+}

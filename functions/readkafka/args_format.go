@@ -136,17 +136,26 @@ func (f *Format) errorHandling(v *option.Values) error {
 	if v.Has("mode") {
 		return sqlerr.New(sqlerr.OptionConflict, "'%s' and '%s' exclude each other", v.As("errorHandling"), v.As("mode")).WithHint("keep one of them: bad records are left out, as with mode => 'DROPMALFORMED'")
 	}
-	text := strings.TrimSpace(v.String("errorHandling"))
-	if strings.HasPrefix(text, "{") {
-		var object struct{ Output string }
-		d := json.NewDecoder(strings.NewReader(text))
-		d.DisallowUnknownFields()
-		if err := d.Decode(&object); err != nil || object.Output == "" {
-			return v.Invalid("errorHandling", "is '%s', expected an object with 'output'", option.Show(text)).WithHint("map('output', 'errors'), or 'errors'")
-		}
+	if _, err := ErrorOutput(v); err != nil {
+		return err
 	}
 	f.Mode = decode.DropMalformed
 	return nil
+}
+
+// ErrorOutput reads the argument errorHandling, which names an output, or is an object that does.
+func ErrorOutput(v *option.Values) (string, error) {
+	text := strings.TrimSpace(v.String("errorHandling"))
+	if !strings.HasPrefix(text, "{") {
+		return text, nil
+	}
+	var object struct{ Output string }
+	d := json.NewDecoder(strings.NewReader(text))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&object); err != nil || object.Output == "" {
+		return "", v.Invalid("errorHandling", "is '%s', expected an object with 'output'", option.Show(text)).WithHint("map('output', 'errors'), or 'errors'")
+	}
+	return object.Output, nil
 }
 
 // notFor is the error for an argument that means nothing to a format.

@@ -20,7 +20,9 @@ type Args struct {
 	// Topic is empty for the column of that name.
 	Topic          string
 	IncludeHeaders bool
-	Format         Format
+	// ErrorTopic is where rows go that cannot be written, empty for an error.
+	ErrorTopic string
+	Format     Format
 	// ExactlyOnce writes in transactions.
 	ExactlyOnce bool
 	// Warnings say what was given and changes nothing.
@@ -51,13 +53,24 @@ func Bind(pairs []option.Pair, env readkafka.ArgsEnv) (*Args, error) {
 	return a, nil
 }
 
-func (a *Args) bindTopic(v *option.Values) error {
-	if !v.Has("topic") {
+func (a *Args) bindTopic(v *option.Values) (err error) {
+	if v.Has("topic") {
+		a.Topic = strings.TrimSpace(v.String("topic"))
+		if err := readkafka.CheckTopic(a.Topic); err != nil {
+			return v.Invalid("topic", "%w", err)
+		}
+	}
+	if !v.Has("errorHandling") {
 		return nil
 	}
-	a.Topic = strings.TrimSpace(v.String("topic"))
-	if err := readkafka.CheckTopic(a.Topic); err != nil {
-		return v.Invalid("topic", "%w", err)
+	if a.ErrorTopic, err = readkafka.ErrorOutput(v); err != nil {
+		return err
+	}
+	if err := readkafka.CheckTopic(a.ErrorTopic); err != nil {
+		return v.Invalid("errorHandling", "%w", err)
+	}
+	if a.ErrorTopic == a.Topic {
+		return v.Invalid("errorHandling", "is '%s', which is the topic of the other rows", a.Topic).WithHint("name a topic of its own")
 	}
 	return nil
 }

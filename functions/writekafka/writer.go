@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"fmt"
 
 	"millrace/functions/readkafka"
 	"millrace/internal/column"
@@ -24,6 +25,8 @@ type Writer struct {
 	// topic is the name of the last row's topic, of which partitions is the number: of a column, texts are compared, not made.
 	topic      string
 	partitions int
+	// letters takes rows that cannot be written, nil when they end the write.
+	letters *deadLetters
 }
 
 // Open connects. The plan's topic must exist.
@@ -59,6 +62,13 @@ func (p *Plan) Open(ctx context.Context, env readkafka.Env) (*Writer, error) {
 			return nil, err
 		}
 	}
+	if p.args.ErrorTopic != "" {
+		if _, err := producer.Partitions(ctx, p.args.ErrorTopic, false); err != nil {
+			w.Close()
+			return nil, err
+		}
+		w.letters = newDeadLetters(p)
+	}
 	return w, nil
 }
 
@@ -93,8 +103,21 @@ func (p *Plan) TopicOf(b *column.Batch, row int) string {
 	return ""
 }
 
-// Rows is how many rows were given to Write.
-func (w *Writer) Rows() int64 { return w.message.Row }
+// Rows is how many of the rows that were given to Write were to be written where they belong.
+func (w *Writer) Rows() int64 {
+	if w.letters == nil {
+		return w.message.Row
+	}
+	return w.message.Row - w.letters.rows
+}
+
+// Warning tells of rows that went to the topic for those that cannot be written; empty for none.
+func (w *Writer) Warning() string {
+	if w.letters == nil || w.letters.rows == 0 {
+		return ""
+	}
+	return fmt.Sprintf("rows that cannot be written, now in topic '%s': %d; the first: %s", w.letters.message.Topic, w.letters.rows, w.letters.first)
+}
 
 // Delivered is how many rows were acknowledged.
 func (w *Writer) Delivered() int64 { return w.producer.Delivered() }
@@ -112,7 +135,14 @@ func (w *Writer) Write(ctx context.Context, b *column.Batch) error {
 		}
 		w.message.Row++
 		if err := w.row(ctx, b, i); err != nil {
-			return err
+			wrong, ok := sqlerr.As(err)
+			if !ok || wrong.Kind != sqlerr.SinkRow || w.letters == nil {
+				return err
+			}
+			if err := w.letters.send(ctx, w.producer, b, i, w.message.Row, wrong); err != nil {
+				return err
+			}
+			continue
 		}
 		if err := w.producer.Send(ctx, &w.message); err != nil {
 			return err
@@ -187,6 +217,9 @@ func (w *Writer) row(ctx context.Context, b *column.Batch, i int) error {
 		if m.Timestamp < 0 {
 			return w.wrong("its column 'timestamp' is before 1970")
 		}
+	}
+	if w.letters != nil && len(m.Key)+len(m.Value) >= w.letters.most { // without them the producer tells
+		return w.wrong("its record of %d bytes is too large for 'kafka.max.request.size'", len(m.Key)+len(m.Value))
 	}
 	return nil
 }

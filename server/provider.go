@@ -1,6 +1,7 @@
 package server
 
 import (
+	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -130,7 +131,8 @@ func (p *provider) CreateDatabase(_ *sql.Context, name string) error {
 	return err
 }
 
-// DropDatabase implements sql.MutableDatabaseProvider.
+// DropDatabase implements sql.MutableDatabaseProvider. It takes the database out of the catalog; the session stops and drops its tables by dropTables, once
+// the engine has let go of the locks that it holds here: the queries of streaming tables need them before they can end.
 func (p *provider) DropDatabase(ctx *sql.Context, name string) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -145,7 +147,21 @@ func (p *provider) DropDatabase(ctx *sql.Context, name string) error {
 		return err
 	}
 	delete(p.databases, key)
-	return p.engine.streaming.DropAll(ctx, dropped)
+	if x, ok := p.engine.sessions.Load(ctx.ID()); ok {
+		x := x.(*session)
+		x.dropped = append(x.dropped, dropped)
+	}
+	return nil
+}
+
+// dropTables stops and drops the tables of the databases that the statement has dropped.
+func (x *session) dropTables(c *sql.Context) error {
+	var errs []error
+	for _, db := range x.dropped {
+		errs = append(errs, x.engine.streaming.DropAll(c, db))
+	}
+	x.dropped = nil
+	return errors.Join(errs...)
 }
 
 // TableFunction implements sql.TableFunctionProvider.

@@ -218,6 +218,9 @@ func (x *session) execute(c *sql.Context, st *statement, values map[string]sqlpa
 		defer x.sql.UnprepareQuery(st.text)
 	}
 	schema, rows, _, err := x.engine.QueryWithBindings(c, st.text, st.ast, values, nil)
+	if failed := x.dropTables(c); failed != nil && err == nil {
+		return nil, nil, errors.Join(failed, rows.Close(c))
+	}
 	return st.shownSchema(schema), rows, err
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/dolthub/go-mysql-server/sql/mysql_db"
 	"github.com/dolthub/go-mysql-server/sql/plan"
 
+	"millrace/internal/catalog"
 	"millrace/internal/column"
 	"millrace/planner"
 	"millrace/server/dialect"
@@ -45,6 +46,8 @@ type session struct {
 	// scanned is what the last statement that read a topic has read.
 	scanned lastScan
 	warned  warned
+	// dropped are databases whose tables the statement under way has yet to drop.
+	dropped []catalog.Database
 	// settings counts what may have changed a setting; texts are statements whose answer is known until it does.
 	settings uint64
 	texts    map[string]*statement

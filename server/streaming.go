@@ -129,7 +129,7 @@ func (x *session) createStreaming(c *sql.Context, st *statement, own dialect.Cre
 	}
 	err = x.waits(c, func(ctx context.Context) error { return x.engine.streaming.Create(ctx, create) })
 	if _, there := x.engine.catalog.Table(name.Database, name.Table); made && !there {
-		err = errors.Join(err, x.engine.provider.DropDatabase(c, name.Database)) // a statement that failed leaves nothing behind
+		err = errors.Join(err, x.engine.provider.DropDatabase(c, name.Database), x.dropTables(c)) // a statement that failed leaves nothing behind
 	} else if made {
 		c.Warn(planner.WarningCode, "database '%s' was created", name.Database)
 	}

@@ -202,10 +202,20 @@ func (m *Manager) DropAll(ctx context.Context, db catalog.Database) error {
 	defer m.changing.Unlock()
 	var errs []error
 	for _, t := range db.Tables {
-		m.halt(Name{db.Name, t.Name})
+		n := Name{db.Name, t.Name}
+		if m.identity(n) == t.ID { // else it is that of a new database with the same name
+			m.halt(n)
+		}
 		errs = append(errs, m.dropRows(ctx, t.ID))
 	}
 	return errors.Join(errs...)
+}
+
+// identity is the id of the table that runs under a name, empty when none does.
+func (m *Manager) identity(n Name) string {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return m.tables[key(n)].definition.ID
 }
 
 func (m *Manager) dropRows(ctx context.Context, id string) error {

@@ -2,6 +2,7 @@ package server
 
 import (
 	"errors"
+	"strings"
 
 	"github.com/dolthub/go-mysql-server/sql"
 	"github.com/dolthub/go-mysql-server/sql/types"
@@ -11,6 +12,7 @@ import (
 	"millrace/internal/export"
 	"millrace/internal/option"
 	"millrace/internal/sqlerr"
+	"millrace/planner"
 	"millrace/server/dialect"
 	"millrace/streaming/sqltable"
 )
@@ -82,6 +84,15 @@ func (x *session) exported(c *sql.Context, own dialect.Export) (sql.Schema, sql.
 	}
 	for _, v := range st.session {
 		v.column.StoredProcVal = x.sessionValue(v.name)
+	}
+	if strings.Contains(strings.ToLower(st.text), "stream") {
+		planned, err := x.engine.BoundQueryPlan(c, st.text, st.ast, nil)
+		if err == nil {
+			err = planner.NeedsEnd(c, planned, "EXPORT takes all rows")
+		}
+		if err != nil {
+			return nil, nil, err
+		}
 	}
 	schema, rows, err := x.execute(c, st, nil)
 	if err != nil {

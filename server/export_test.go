@@ -440,7 +440,7 @@ func TestExportIsRefused(t *testing.T) {
 func TestAKilledExportLeavesNothing(t *testing.T) {
 	b, _, _ := ordersTopic(t, 10)
 	r, db, dir := exporting(t)
-	statement := fmt.Sprintf("EXPORT (SELECT value FROM STREAM read_kafka(bootstrapServers => '%s', subscribe => 'orders', startingOffsets => 'earliest')) TO 'endless.jsonl' FORMAT jsonl", b.Addrs[0])
+	statement := fmt.Sprintf("EXPORT (SELECT value FROM STREAM read_kafka(bootstrapServers => '%s', subscribe => 'orders', startingOffsets => 'earliest', maxReadTimeSeconds => 600)) TO 'endless.jsonl' FORMAT jsonl", b.Addrs[0])
 	done := make(chan error, 1)
 	go func() {
 		_, err := rows(db, statement)
@@ -487,4 +487,16 @@ func TestATopicIsExported(t *testing.T) {
 	if len(got.rows) != 5000 || len(seen) != 5000 {
 		t.Errorf("%d rows, %d ids", len(got.rows), len(seen))
 	}
+}
+
+// EXPORT of a STREAM read went on for ever, also after the client had left, and its file never came.
+func TestExportOfAReadWithoutEndIsRefused(t *testing.T) {
+	b, _, _ := ordersTopic(t, 10)
+	r := start(t, func(c *Config) { c.MemoryLimit, c.ExportDir = "1GiB", t.TempDir() })
+	db := r.root(t)
+	read := fmt.Sprintf("STREAM read_kafka(bootstrapServers => '%s', subscribe => 'orders', startingOffsets => 'earliest')", b.Addrs[0])
+	if _, err := values(db, "EXPORT (SELECT offset FROM "+read+") TO 'x.csv' FORMAT csv"); err == nil || !strings.Contains(err.Error(), "EXPORT takes all rows of a STREAM read, which has no end") {
+		t.Errorf("an EXPORT without end: %v", err)
+	}
+	gives(t, db, "EXPORT (SELECT offset FROM (SELECT offset FROM "+read+" LIMIT 7) t) TO 'x.csv' FORMAT csv", "x.csv|7|14")
 }

@@ -68,6 +68,9 @@ func (d database) CreateView(ctx *sql.Context, name, selectStatement, createStat
 		if _, exists := db.Views[key]; exists {
 			return sql.ErrExistingView.New(d.Name(), name)
 		}
+		if _, exists := db.Tables[key]; exists { // also a flow, which the engine does not see
+			return sql.ErrTableAlreadyExists.New(name)
+		}
 		if db.Views == nil {
 			db.Views = map[string]catalog.View{}
 		}

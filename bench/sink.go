@@ -51,9 +51,9 @@ func runSend(ctx context.Context, broker, from, to string) error {
 	return json.NewEncoder(os.Stdout).Encode(loopResult{time.Since(start).Seconds(), fmt.Sprint(len(records))})
 }
 
-// measureSink is P18: rows that are written to a topic.
+// measureSink is of rows that are written to a topic.
 func measureSink(ctx context.Context, c *config, r *report) error {
-	if !c.wants("P18") {
+	if !c.wants("sink") {
 		return nil
 	}
 	broker, stopBroker, err := c.startBroker(ctx)
@@ -71,7 +71,7 @@ func measureSink(ctx context.Context, c *config, r *report) error {
 	}
 	defer s.stop()
 	for _, v := range []struct{ variant, arguments string }{{"keys and values as they are", ""}, {"the same, exactlyOnce", ", exactlyOnce => true"}} {
-		m := measurement{ID: "P18", Title: "INSERT INTO write_kafka(…) SELECT … FROM read_kafka(…)", Variant: v.variant, Against: "a kgo producer of the same records from memory", Bar: 0.8, Records: c.records}
+		m := measurement{ID: "sink", Title: "INSERT INTO write_kafka(…) SELECT … FROM read_kafka(…)", Variant: v.variant, Against: "a kgo producer of the same records from memory", Bar: 0.8, Records: c.records}
 		for i := range c.pairs + 1 {
 			base, own := usage{}, usage{}
 			for _, side := range []string{"base", "own"} {
@@ -85,14 +85,14 @@ func measureSink(ctx context.Context, c *config, r *report) error {
 					own, _, err = s.query(ctx, fmt.Sprintf("INSERT INTO write_kafka(bootstrapServers => '%s', topic => '%s'%s) SELECT key, value FROM read_kafka(bootstrapServers => '%s', subscribe => 'events')", broker, to, v.arguments, broker))
 				}
 				if err != nil {
-					return fmt.Errorf("P18: %w", err)
+					return fmt.Errorf("sink: %w", err)
 				}
 				_, n, err := s.query(ctx, fmt.Sprintf("SELECT COUNT(*) FROM read_kafka(bootstrapServers => '%s', subscribe => '%s')", broker, to))
 				if err != nil {
 					return err
 				}
 				if n != fmt.Sprint(c.records) {
-					return fmt.Errorf("P18: topic %s holds %s records, not %d", to, n, c.records)
+					return fmt.Errorf("sink: topic %s holds %s records, not %d", to, n, c.records)
 				}
 			}
 			if i > 0 {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -21,6 +22,30 @@ var flowPoints = []string{"flow.intending", "flow.intended", "kafka.ending", "fl
 
 // A consumer that reads committed records sees every row of an exactly-once flow once, and every row of another at least once, whenever the server is killed.
 func TestFlowsLoseNothingWhateverIsKilled(t *testing.T) {
+	n := howOften()
+	if n == 200 {
+		n = 40
+	}
+	at := embedded(t)
+	at.points = flowPoints
+	flowsKilled(t, at, n)
+}
+
+func TestFlowsLoseNothingWhateverIsKilledOnPostgres(t *testing.T) {
+	at := onPostgres(t, postgres(t))()
+	at.points = append(slices.Clone(flowPoints), "store.commit.sent")
+	n := *kills
+	if n == 0 {
+		n = 8
+		if os.Getenv("CI") != "" {
+			n = 40
+		}
+	}
+	flowsKilled(t, at, n)
+}
+
+// flowsKilled kills a server that runs an exactly-once flow and another n times, and looks at what consumers of committed records see.
+func flowsKilled(t *testing.T, at place, n int) {
 	b := connect(t)
 	out := map[string]string{"exact": b.topic + "-exact", "plain": b.topic + "-plain"}
 	adm := kadm.NewClient(b.client(t))
@@ -34,8 +59,6 @@ func TestFlowsLoseNothingWhateverIsKilled(t *testing.T) {
 			}
 		})
 	}
-	at := embedded(t)
-	at.points = flowPoints
 	p := produce(t, b)
 	stop := sync.OnceFunc(func() { close(p.stop); p.done.Wait() })
 	defer stop()
@@ -48,10 +71,6 @@ func TestFlowsLoseNothingWhateverIsKilled(t *testing.T) {
 		}
 	}
 	c.kill()
-	n := howOften()
-	if n == 200 {
-		n = 40
-	}
 	died := at.kill(t, n)
 	stop()
 	sent := p.sent.Load()

@@ -41,6 +41,10 @@ func (o *Options) scanBudget(ctx context.Context) *memory.Budget {
 	return s.shared(o).Child(0)
 }
 
+// Budget is what something beside the plan of a statement takes memory from, such as where its rows go: a part of what the statement under ctx may have, if there is
+// one. Whoever takes of it gives it back.
+func (o *Options) Budget(ctx context.Context) *memory.Budget { return o.scanBudget(ctx) }
+
 // shared is the budget of the statement. The lock is held.
 func (s *statementMemory) shared(o *Options) *memory.Budget {
 	if s.budget == nil {

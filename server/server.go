@@ -84,7 +84,7 @@ func Open(ctx context.Context, cfg Config) (_ *Server, err error) {
 	s.registries = readkafka.NewRegistries(hosts.allow, cfg.FilesDir)
 	scans := scanBudgets(cfg.memory, s.temp)
 	s.metrics.memoryMetrics(scans.Memory, s.temp)
-	add := func(e *engine) functionSet { return functionsOf(e, cfg, hosts, s.pool, s.registries) }
+	add := func(e *engine) functionSet { return functionsOf(e, cfg, hosts, s.pool, s.registries, &scans) }
 	if s.engine, err = newEngine(s.catalog, s.rows, add, scans, cfg.Log, s.metrics); err != nil {
 		return nil, err
 	}

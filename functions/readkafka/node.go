@@ -11,6 +11,7 @@ import (
 
 	"millrace/functions/named"
 	"millrace/internal/kafka"
+	"millrace/internal/memory"
 	"millrace/internal/scan"
 	"millrace/planner"
 )
@@ -33,6 +34,8 @@ type Env struct {
 	// Observe, when not nil, is given each source that a call opens and the request that it was opened for, and gives the source to use instead: the server
 	// counts what scans read and hold, and the bad data that is met.
 	Observe func(ctx *sql.Context, src scan.Source, req scan.Request) scan.Source
+	// Memory, when not nil, is what a sink takes the memory from for rows that wait to be acknowledged: a part of what the statement under ctx may have.
+	Memory func(ctx context.Context) *memory.Budget
 	// Decided, when not nil, is told the columns of each call once they are known: who misspells one can then be told which was meant.
 	Decided func(ctx *sql.Context, columns []string)
 }

@@ -31,6 +31,8 @@ type Args struct {
 	settings []option.Setting
 	// timed and named are set when the call gives a time-out for transactions, and an id.
 	timed, named bool
+	// buffered is set when it gives the size of the buffer.
+	buffered bool
 }
 
 // Bind turns the pairs of a call, in their order, into Args. Errors are *sqlerr.Error and hold no secret.
@@ -94,7 +96,7 @@ func (a *Args) bindProducer(v *option.Values, limit int64) error {
 	p.Linger = time.Duration(v.Int("kafka.linger.ms")) * time.Millisecond
 	p.DeliveryTimeout = time.Duration(v.Int("kafka.delivery.timeout.ms")) * time.Millisecond
 	p.BatchBytes = int32(v.Int("kafka.max.request.size")) // the table bounds it
-	p.BufferBytes = v.Int("kafka.buffer.memory")
+	p.BufferBytes, a.buffered = v.Int("kafka.buffer.memory"), v.Has("kafka.buffer.memory")
 	switch {
 	case limit > 0 && p.BufferBytes > limit:
 		return v.Invalid("kafka.buffer.memory", "is %d, more than the %d bytes that the memory limit leaves for it", p.BufferBytes, limit)

@@ -11,6 +11,7 @@ import (
 	"millrace/internal/column"
 	"millrace/internal/convert"
 	"millrace/internal/kafka"
+	"millrace/internal/memory"
 	"millrace/internal/sqlerr"
 )
 
@@ -25,6 +26,8 @@ type Writer struct {
 	// topic is the name of the last row's topic, of which partitions is the number: of a column, texts are compared, not made.
 	topic      string
 	partitions int
+	// held is the memory of rows that wait to be acknowledged.
+	held memory.Account
 	// letters takes rows that cannot be written, nil when they end the write.
 	letters *deadLetters
 }
@@ -51,8 +54,15 @@ func (p *Plan) Open(ctx context.Context, env readkafka.Env) (*Writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	producer, err := cluster.NewProducer(ctx, p.args.Producer)
+	options := p.args.Producer
+	if env.Memory != nil {
+		if options.BufferBytes, err = w.take(env.Memory(ctx), options.BufferBytes); err != nil {
+			return nil, err
+		}
+	}
+	producer, err := cluster.NewProducer(ctx, options)
 	if err != nil {
+		w.held.Close()
 		return nil, err
 	}
 	w.producer = producer
@@ -70,6 +80,23 @@ func (p *Plan) Open(ctx context.Context, env readkafka.Env) (*Writer, error) {
 		w.letters = newDeadLetters(p)
 	}
 	return w, nil
+}
+
+// leastBuffer is what a producer makes do with, unless told otherwise.
+const leastBuffer = 1 << 20
+
+// take takes memory for n bytes that wait to be acknowledged, or for fewer where there are not so many and the call does not name the number.
+func (w *Writer) take(budget *memory.Budget, n int64) (int64, error) {
+	w.held = budget.Account()
+	for ask := n; ; ask /= 2 {
+		if w.held.Set(ask) {
+			return ask, nil
+		}
+		if w.plan.args.buffered || ask/2 < leastBuffer {
+			return 0, sqlerr.New(sqlerr.ScanMemory, "the rows that wait to be acknowledged need %d bytes of memory, more than there are", ask).
+				WithHint("run fewer statements at once, lower 'kafka.buffer.memory', or raise --memory-limit")
+		}
+	}
 }
 
 // to makes a topic the one that rows go to.
@@ -169,7 +196,10 @@ func (w *Writer) AwaitVisible(ctx context.Context) { w.producer.AwaitVisible(ctx
 func (w *Writer) Abort(ctx context.Context) error { return w.producer.Abort(ctx) }
 
 // Close ends the connections. What was not flushed may or may not be written.
-func (w *Writer) Close() { w.producer.Close() }
+func (w *Writer) Close() {
+	w.producer.Close()
+	w.held.Close()
+}
 
 // wrong is the error for the present row.
 func (w *Writer) wrong(format string, args ...any) error {

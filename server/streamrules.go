@@ -1,6 +1,7 @@
 package server
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -80,6 +81,11 @@ func (q *streamQuery) obey(c *sql.Context, d *catalog.Streaming, table string) e
 		if err := q.plan(c); err != nil {
 			return q.blame(c, level, inner, table, err)
 		}
+		for _, r := range level {
+			if err := q.tryConstant(c, &r); err != nil {
+				return err
+			}
+		}
 	}
 	q.expectations = len(d.Expectations)
 	stored := q.Columns()
@@ -113,6 +119,44 @@ func (q *streamQuery) blame(c *sql.Context, level []rule, inner, table string, f
 		}
 	}
 	return failed
+}
+
+// tryConstant computes a rule that reads no column, as most DEFAULTs do: if it fails or gives a NULL that is not allowed, it does so for each record,
+// and the definition is to blame, not the records.
+func (q *streamQuery) tryConstant(c *sql.Context, r *rule) error {
+	value, known, err := q.constant(c, "SELECT "+r.expression())
+	switch {
+	case err != nil:
+		return r.wrong(c, err)
+	case known && value == nil && r.of != nil && r.of.NotNull:
+		return sqlerr.New(sqlerr.OptionInvalid, "%s is NULL, and the column is NOT NULL", r.what)
+	}
+	return nil
+}
+
+// constant computes a SELECT of one expression. It is not known when the expression reads columns, which there are none of.
+func (q *streamQuery) constant(c *sql.Context, text string) (value any, known bool, err error) {
+	st, err := parse(c, text)
+	if err != nil {
+		return nil, false, err
+	}
+	if _, err := q.session.bind(c, st); err != nil {
+		return nil, false, nil // the rule was planned above its query, so what is missing here are the query's columns
+	}
+	node, err := q.session.engine.BoundQueryPlan(c, st.text, st.ast, nil)
+	if err != nil {
+		return nil, false, err
+	}
+	rows, err := q.session.engine.Analyzer.ExecBuilder.Build(c, node, nil)
+	if err != nil {
+		return nil, false, err
+	}
+	defer func() { err = errors.Join(err, rows.Close(c)) }()
+	row, err := rows.Next(c)
+	if err != nil {
+		return nil, false, err
+	}
+	return row[0], true, nil
 }
 
 // wrong says which rule an error is about.

@@ -51,7 +51,7 @@ func TestColumnsOfASampleAreThoseOfTheTableForEver(t *testing.T) {
 			r = start(t, func(c *Config) { c.DataDir = dir })
 			produce(c.after)
 			comes(t, r, "SELECT next_offset FROM information_schema.streaming_table_partitions", "3")
-			gives(t, r.root(t), "SELECT state FROM information_schema.streaming_tables", "running")
+			comes(t, r, "SELECT state FROM information_schema.streaming_tables", "running")
 			gives(t, r.root(t), listed, c.columns)
 			gives(t, r.root(t), "SELECT "+c.two+" FROM t ORDER BY _offset", c.rows)
 		})

@@ -87,12 +87,16 @@ func (o *kafkaOutput) Exact() bool { return o.plan.ExactlyOnce() }
 func (o *kafkaOutput) Place(rows *column.Batch) string { return o.plan.TopicOf(rows, 0) }
 
 // Delivered implements executor.Output.
-func (o *kafkaOutput) Delivered(ctx context.Context, place string) (int64, bool, error) {
-	return o.writer.Marked(ctx, o.name, place)
+func (o *kafkaOutput) Delivered(ctx context.Context, place string) (*executor.Delivery, error) {
+	m, err := o.writer.Marked(ctx, o.name, place)
+	if err != nil || m == nil {
+		return nil, err
+	}
+	return &executor.Delivery{Number: m.Number, Token: m.Note, Place: m.Topic}, nil
 }
 
 // Deliver implements executor.Output.
-func (o *kafkaOutput) Deliver(ctx context.Context, rows *column.Batch, number int64, place string) error {
+func (o *kafkaOutput) Deliver(ctx context.Context, rows *column.Batch, d executor.Delivery) error {
 	o.writer.Restart()
 	if !o.Exact() {
 		if err := o.writer.Write(ctx, rows); err != nil {
@@ -105,7 +109,7 @@ func (o *kafkaOutput) Deliver(ctx context.Context, rows *column.Batch, number in
 	}
 	unknown, err := false, o.writer.Write(ctx, rows)
 	if err == nil {
-		unknown, err = o.writer.Commit(ctx, &kafka.Mark{Group: o.name, Topic: place, Number: number})
+		unknown, err = o.writer.Commit(ctx, &kafka.Mark{Group: o.name, Topic: d.Place, Number: d.Number, Note: d.Token})
 	}
 	if err != nil && !unknown {
 		// A flow that has failed must not hold consumers up; one that goes on opens another output, which ends the transaction in any case.
@@ -230,11 +234,12 @@ func (x *session) showFlows(c *sql.Context, own dialect.ShowFlows, r results) er
 	if err != nil {
 		return err
 	}
+	x.engine.lookAtIdle(c)
 	var rows []sql.Row
 	x.engine.flows(c, func(n streaming.Name, _ catalog.Table, flow *executor.Table) {
 		if strings.EqualFold(n.Database, database) && matches(n.Table) {
 			s := flow.Status()
-			rows = append(rows, sql.Row{n.Database, n.Table, string(s.State), orNull(s.Reason), s.Rows, knownOrNull(s.Lag()), timeOrNull(s.LastCommit)})
+			rows = append(rows, sql.Row{n.Database, n.Table, string(s.State), orNull(s.Reason), s.Written, knownOrNull(s.Lag()), timeOrNull(s.LastCommit)})
 		}
 	})
 	return x.answerRows(c, flowsSchema, sql.RowsToRowIter(rows...), r)
@@ -259,10 +264,11 @@ var streamingFlowsSchema = columnsIn("streaming_flows",
 
 // flowRows are the rows of streaming_flows.
 func (e *engine) flowRows(c *sql.Context) []sql.Row {
+	e.lookAtIdle(c)
 	var rows []sql.Row
 	e.flows(c, func(n streaming.Name, t catalog.Table, x *executor.Table) {
 		s := x.Status()
-		rows = append(rows, sql.Row{n.Database, n.Table, string(s.State), orNull(s.Reason), s.Since.UTC(), s.Rows, knownOrNull(s.Lag()), timeOrNull(s.LastCommit), s.Batches, s.Records, s.Bytes,
+		rows = append(rows, sql.Row{n.Database, n.Table, string(s.State), orNull(s.Reason), s.Since.UTC(), s.Written, knownOrNull(s.Lag()), timeOrNull(s.LastCommit), s.Batches, s.Records, s.Bytes,
 			s.BadRecords, redact(t.Streaming.Sink).text, t.Comment})
 	})
 	return rows

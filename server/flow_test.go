@@ -2,8 +2,11 @@ package server
 
 import (
 	"fmt"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
@@ -44,6 +47,11 @@ func TestAFlowWritesWhatItsTopicsBring(t *testing.T) {
 			r = start(t, func(c *Config) { c.DataDir = dir })
 			db = r.root(t)
 			comes(t, r, "SELECT state FROM information_schema.streaming_flows", "paused")
+			// Its rows were counted anew after a restart, and it had no lag.
+			comes(t, r, "SELECT rows_written, lag FROM information_schema.streaming_flows", "1010|10")
+			if got, err := values(db, "SHOW FLOWS"); err != nil || !strings.HasPrefix(got, "main|f|paused|NULL|1010|10|") {
+				t.Errorf("%s, %v", got, err)
+			}
 			gives(t, db, "SELECT count(*) FROM "+read("out"), "1010")
 			do(t, db, "ALTER FLOW f RESUME")
 			comes(t, r, count, "1020|1020|519690")
@@ -141,6 +149,65 @@ func TestRowsThatAFlowCannotWrite(t *testing.T) {
 	if got, err := values(db, "SELECT reason FROM information_schema.streaming_flows WHERE flow_name = 'g'"); err != nil || !strings.Contains(got, "cannot be written: its column 'topic' is NULL") {
 		t.Errorf("%s, %v", got, err)
 	}
+}
+
+// A flow that went on from a backup wrote again, silently, what had been written since. And a copy that ran beside the original fenced it without end, and was fenced by it.
+func TestACopyOfAFlowFailsRatherThanWriteTwice(t *testing.T) {
+	b, read, write := sinkTopics(t, 10)
+	more := func(from, to int) {
+		for i := from; i < to; i++ {
+			testkit.Produce(t, b.Client(t), &kgo.Record{Topic: "orders", Partition: int32(i % 2), Value: fmt.Appendf(nil, `{"id":%d}`, i)})
+		}
+	}
+	dir := t.TempDir()
+	r := start(t, func(c *Config) { c.ExportDir = dir })
+	count := "SELECT count(*), count(DISTINCT value:id::bigint) FROM " + read("out")
+	states := "SELECT state, reason LIKE '%another copy%' FROM information_schema.streaming_flows"
+	do(t, r.root(t), flowOf(read, write("out", "exactlyOnce => true")))
+	do(t, r.root(t), "BACKUP TO 'early'") // the first batch may not be there yet
+	comes(t, r, "SELECT rows_written, lag FROM information_schema.streaming_flows", "10|0")
+	if _, err := rows(r.root(t), "BACKUP TO 'b'"); err != nil {
+		t.Fatal(err)
+	}
+	// Beside the original, whoever writes the next batch goes on, and the other fails.
+	beside := start(t, func(c *Config) { c.DataDir = filepath.Join(dir, "b") })
+	comes(t, beside, "SELECT state FROM information_schema.streaming_flows", "running")
+	more(10, 20)
+	comes(t, r, count, "20|20")
+	oneFails := func() {
+		t.Helper()
+		for deadline := time.Now().Add(20 * time.Second); ; {
+			var both []string
+			for _, x := range []*running{r, beside} {
+				got, err := values(x.root(t), states)
+				if err != nil {
+					t.Fatal(err)
+				}
+				both = append(both, got)
+			}
+			if slices.Sort(both); slices.Equal(both, []string{"failed|1", "running|NULL"}) {
+				return
+			}
+			if time.Now().After(deadline) {
+				t.Fatalf("the flows are %q", both)
+			}
+		}
+	}
+	oneFails()
+	more(20, 30)
+	comes(t, r, count, "30|30")
+	do(t, r.root(t), "ALTER FLOW f RESUME")
+	do(t, beside.root(t), "ALTER FLOW f RESUME")
+	oneFails()
+	for _, x := range []*running{r, beside} {
+		if err := x.stop(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// After a restore, the rows since the backup are there.
+	restored := start(t, func(c *Config) { c.DataDir = filepath.Join(dir, "early") })
+	comes(t, restored, states, "failed|1")
+	gives(t, restored.root(t), count, "30|30")
 }
 
 // What the call of a sink holds is shown nowhere, not in a plan, not in a definition, not in an error.

@@ -349,6 +349,6 @@ func (w *Writer) headers(text []byte) error {
 }
 
 // Marked is kafka.Producer.Marked.
-func (w *Writer) Marked(ctx context.Context, group, topic string) (number int64, found bool, err error) {
+func (w *Writer) Marked(ctx context.Context, group, topic string) (*kafka.Mark, error) {
 	return w.producer.Marked(ctx, group, topic)
 }

@@ -18,6 +18,8 @@ import (
 type Mark struct {
 	Group, Topic string
 	Number       int64
+	// Note is kept with the number, some ten bytes at most: brokers bound the metadata of an offset.
+	Note string
 }
 
 // Begin begins a transaction, in which records are then sent.
@@ -116,7 +118,7 @@ func (p *Producer) leave(ctx context.Context, m *Mark) error {
 	commit.TransactionalID, commit.ProducerID, commit.ProducerEpoch, commit.Group = p.opts.TransactionalID, id, epoch, m.Group
 	topic, partition := kmsg.NewTxnOffsetCommitRequestTopic(), kmsg.NewTxnOffsetCommitRequestTopicPartition()
 	topic.Topic = m.Topic
-	partition.Partition, partition.Offset = 0, m.Number
+	partition.Partition, partition.Offset, partition.Metadata = 0, m.Number, &m.Note
 	topic.Partitions = append(topic.Partitions, partition)
 	commit.Topics = append(commit.Topics, topic)
 	return p.persist(ctx, m, func() (int16, error) {
@@ -181,24 +183,35 @@ func (p *Producer) markError(m *Mark, err error) error {
 	return sqlerr.New(sqlerr.KafkaWriteFailed, "the position in consumer group '%s' is not known: %w", m.Group, err)
 }
 
-// Marked gives the number that the last committed transaction has left for a group and topic; found is false when there is none. A producer that was made with the same
-// transactional id before has been fenced, and its transaction ended, so the answer stays true.
-func (p *Producer) Marked(ctx context.Context, group, topic string) (number int64, found bool, err error) {
-	m := &Mark{Group: group, Topic: topic}
+// Marked gives the mark that the last committed transaction has left for a group and topic, nil for none; of an empty topic it is the mark of any topic with the greatest
+// number. A producer that was made with the same transactional id before has been fenced, and its transaction ended, so the answer stays true.
+func (p *Producer) Marked(ctx context.Context, group, topic string) (*Mark, error) {
 	req := kmsg.NewPtrOffsetFetchRequest()
 	req.RequireStable = true
 	req.Group = group
-	t := kmsg.NewOffsetFetchRequestTopic()
-	t.Topic, t.Partitions = topic, []int32{0}
-	req.Topics = append(req.Topics, t)
 	g := kmsg.NewOffsetFetchRequestGroup()
 	g.Group = group
-	gt := kmsg.NewOffsetFetchRequestGroupTopic()
-	gt.Topic, gt.Partitions = topic, []int32{0}
-	g.Topics = append(g.Topics, gt)
+	if topic != "" {
+		t := kmsg.NewOffsetFetchRequestTopic()
+		t.Topic, t.Partitions = topic, []int32{0}
+		req.Topics = append(req.Topics, t)
+		gt := kmsg.NewOffsetFetchRequestGroupTopic()
+		gt.Topic, gt.Partitions = topic, []int32{0}
+		g.Topics = append(g.Topics, gt)
+	}
 	req.Groups = append(req.Groups, g)
-	number = -1
-	err = p.persist(ctx, m, func() (int16, error) {
+	var last *Mark
+	take := func(topic string, number int64, note *string) {
+		if number < 0 || last != nil && last.Number >= number {
+			return
+		}
+		last = &Mark{Group: group, Topic: topic, Number: number}
+		if note != nil {
+			last.Note = *note
+		}
+	}
+	err := p.persist(ctx, &Mark{Group: group, Topic: topic}, func() (int16, error) {
+		last = nil
 		resp, err := req.RequestWith(ctx, p.client.kgo)
 		if err != nil {
 			return 0, err
@@ -212,20 +225,27 @@ func (p *Producer) Marked(ctx context.Context, group, topic string) (number int6
 			}
 			for _, t := range g.Topics {
 				for _, a := range t.Partitions {
-					number = a.Offset
-					return a.ErrorCode, nil
+					if a.ErrorCode != 0 {
+						return a.ErrorCode, nil
+					}
+					take(t.Topic, a.Offset, a.Metadata)
 				}
 			}
 		}
 		for _, t := range resp.Topics {
 			for _, a := range t.Partitions {
-				number = a.Offset
-				return a.ErrorCode, nil
+				if a.ErrorCode != 0 {
+					return a.ErrorCode, nil
+				}
+				take(t.Topic, a.Offset, a.Metadata)
 			}
 		}
 		return 0, nil
 	})
-	return number, number >= 0, err
+	if err != nil {
+		return nil, err
+	}
+	return last, nil
 }
 
 // unlessMissing is the code of an answer, but for a group that does not exist: nothing was ever committed in it.

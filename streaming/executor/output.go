@@ -2,6 +2,7 @@ package executor
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"time"
 
@@ -27,17 +28,28 @@ type Output interface {
 	// Place is where numbers are left from now on, when none was left before.
 	Place(rows *column.Batch) string
 	// Deliver writes rows, which belong to the caller and stay as they are until it returns. They are written when it returns no error; else some may be, or of an
-	// exact output all of them or none. number and place are for an exact one.
-	Deliver(ctx context.Context, rows *column.Batch, number int64, place string) error
-	// Delivered gives the number that was left at a place last; found is false when there is none.
-	Delivered(ctx context.Context, place string) (number int64, found bool, err error)
+	// exact output all of them or none. Only an exact one looks at d, which it leaves behind.
+	Deliver(ctx context.Context, rows *column.Batch, d Delivery) error
+	// Delivered gives what was left at a place last, nil for nothing. When no place is known yet, it is empty, and any counts.
+	Delivered(ctx context.Context, place string) (*Delivery, error)
 	// Close gives back what the output holds.
 	Close()
+}
+
+// Delivery is what an exact output leaves behind with the rows of a batch.
+type Delivery struct {
+	// Number counts the batches of the flow.
+	Number int64
+	// Token is of this attempt alone: a copy of the flow, which counts on from the same number, has others.
+	Token string
+	// Place is where it is left.
+	Place string
 }
 
 // intent is what a delivery that may have happened stands for.
 type intent struct {
 	Number int64        `json:"number"`
+	Token  string       `json:"token,omitempty"`
 	Moves  []store.Move `json:"moves"`
 	Rows   int64        `json:"rows"`
 	// Since is when it was noted, in milliseconds since 1970.
@@ -85,27 +97,44 @@ func (t *Table) opensOutput(ctx context.Context, q Query) (closes func(), err er
 // markKept is for how long brokers certainly keep the number of a delivery.
 const markKept = 24 * time.Hour
 
-// settleDelivery commits the positions of a delivery that has happened, and forgets one that has not.
+// settleDelivery commits the positions of a delivery that has happened, and forgets one that has not. What was delivered must be what the store knows of: a store that was
+// restored from a backup, or copied, does not have the last batches, and would write them again.
 func (t *Table) settleDelivery(ctx context.Context) error {
-	in := t.record.Intent
-	if in == nil {
+	if !t.output.Exact() {
 		return nil
 	}
-	number, found, err := t.output.Delivered(ctx, t.record.Place)
-	switch {
-	case err != nil:
+	last, err := t.output.Delivered(ctx, t.record.Place)
+	if err != nil {
 		return err
-	case !found && (t.record.Delivered > 0 || time.Since(time.UnixMilli(in.Since)) > markKept):
+	}
+	in := t.record.Intent
+	switch {
+	case last == nil && in == nil:
+		return nil
+	case last == nil && (t.record.Delivered > 0 || time.Since(time.UnixMilli(in.Since)) > markKept):
 		return sqlerr.New(sqlerr.TableState, "whether batch %d of flow '%s' was written is not known: the consumer group that keeps its position has expired", in.Number, t.name).
 			WithHint("DROP FLOW and CREATE FLOW begin anew; information_schema.streaming_table_partitions shows where it was")
+	case last != nil && !t.knows(last):
+		return sqlerr.New(sqlerr.TableState, "batch %d of flow '%s' was written by another copy of it, and what this one would write may be there already: its positions are those of a backup, or another server runs the same flow", last.Number, t.name).
+			WithHint("DROP FLOW leaves it to the other server; without another, CREATE FLOW then begins where startingOffsets says: information_schema.streaming_table_partitions shows up to where rows were written for certain")
+	case in == nil:
+		return nil
 	}
 	t.record.Intent = nil
-	if !found || number < in.Number {
+	if last == nil || last.Number < in.Number {
 		return nil // the range is read again
 	}
 	t.record.Delivered = in.Number
 	t.record.Rows += in.Rows
 	return t.commit(ctx, step{moves: in.Moves})
+}
+
+// knows reports whether the store has heard of a delivery.
+func (t *Table) knows(d *Delivery) bool {
+	if in := t.record.Intent; in != nil && d.Number == in.Number {
+		return d.Token == in.Token
+	}
+	return d.Number <= t.record.Delivered
 }
 
 // deliver gives the rows of a commit to the output. Of an exact one, the intention is committed before: what number stands for which positions. Whoever finds it
@@ -114,7 +143,7 @@ func (t *Table) deliver(ctx context.Context, rows *column.Batch, st *step) error
 	ctx, cancel := graceful(ctx, deliveryGrace)
 	defer cancel()
 	if !t.output.Exact() {
-		err := t.output.Deliver(ctx, rows, 0, "")
+		err := t.output.Deliver(ctx, rows, Delivery{})
 		failpoint.Hit("flow.delivered")
 		return err
 	}
@@ -122,7 +151,8 @@ func (t *Table) deliver(ctx context.Context, rows *column.Batch, st *step) error
 		t.record.Place = t.output.Place(rows)
 	}
 	number := t.record.Delivered + 1
-	t.record.Intent = &intent{Number: number, Moves: st.moves, Rows: int64(rows.N), Since: time.Now().UnixMilli()}
+	token := rand.Text()
+	t.record.Intent = &intent{Number: number, Token: token, Moves: st.moves, Rows: int64(rows.N), Since: time.Now().UnixMilli()}
 	progress, err := json.Marshal(t.record)
 	if err != nil {
 		return err
@@ -134,7 +164,7 @@ func (t *Table) deliver(ctx context.Context, rows *column.Batch, st *step) error
 	}
 	st.bad = nil
 	failpoint.Hit("flow.intended")
-	if err := t.output.Deliver(ctx, rows, number, t.record.Place); err != nil {
+	if err := t.output.Deliver(ctx, rows, Delivery{number, token, t.record.Place}); err != nil {
 		return err
 	}
 	failpoint.Hit("flow.delivered")

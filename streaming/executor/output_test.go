@@ -3,6 +3,7 @@ package executor
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -14,9 +15,8 @@ import (
 
 // exactOutput is an exact output that keeps rows and the number that came with them, and fails where it is told to.
 type exactOutput struct {
-	rows   []int64
-	number int64
-	known  bool
+	rows []int64
+	last *Delivery
 	// before and after fail a delivery before it has happened, and after.
 	before, after error
 }
@@ -25,18 +25,16 @@ func (m *exactOutput) Exact() bool                { return true }
 func (m *exactOutput) Place(*column.Batch) string { return "place" }
 func (m *exactOutput) Close()                     {}
 
-func (m *exactOutput) Deliver(_ context.Context, rows *column.Batch, number int64, _ string) error {
+func (m *exactOutput) Deliver(_ context.Context, rows *column.Batch, d Delivery) error {
 	if m.before != nil {
 		return m.before
 	}
 	m.rows = append(m.rows, rows.Cols[0].Int[:rows.N]...)
-	m.number, m.known = number, true
+	m.last = &d
 	return m.after
 }
 
-func (m *exactOutput) Delivered(context.Context, string) (int64, bool, error) {
-	return m.number, m.known, nil
-}
+func (m *exactOutput) Delivered(context.Context, string) (*Delivery, error) { return m.last, nil }
 
 // flowTable is a table with an output that has begun to work, at offset 0 of a partition.
 func flowTable(t *testing.T, s store.Store, out Output) *Table {
@@ -140,10 +138,40 @@ func TestADeliveryWhoseNumberIsGoneFailsTheFlow(t *testing.T) {
 		t.Fatal("no error")
 	}
 	x.release()
-	out.known = false
+	out.last = nil
 	next := flowTable(t, s, out)
 	if err := next.settleDelivery(t.Context()); !sqlerr.HasKind(err, sqlerr.TableState) || mayPass(err) {
 		t.Errorf("got %v", err)
+	}
+}
+
+// A flow that went on from a backup wrote again what had been written since, silently; and two copies of it took each other's batches for their own.
+func TestAFlowThatIsBehindWhatWasDeliveredFails(t *testing.T) {
+	lost := errors.New("no answer")
+	for name, left := range map[string]Delivery{
+		"a batch that it does not know of":       {Number: 2, Token: "other"},
+		"the batch that it intended, of a copy":  {Number: 2, Token: "other"},
+		"a batch after the one that it intended": {Number: 3, Token: "other"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, out := flowStore(t), &exactOutput{}
+			x := flowTable(t, s, out)
+			if err := x.write(t.Context(), 10, 1); err != nil {
+				t.Fatal(err)
+			}
+			if strings.Contains(name, "intended") {
+				out.before = lost
+				if err := x.write(t.Context(), 20, 2); !errors.Is(err, lost) {
+					t.Fatalf("got %v", err)
+				}
+			}
+			x.release()
+			out.last = &left
+			next := flowTable(t, s, out)
+			if err := next.settleDelivery(t.Context()); !sqlerr.HasKind(err, sqlerr.TableState) || mayPass(err) {
+				t.Errorf("got %v", err)
+			}
+		})
 	}
 }
 

@@ -41,6 +41,8 @@ type Status struct {
 	// Batches, Rows, Records, Bytes and BadRecords count since the process started. LastCommit is when something was committed last, also by a process before.
 	Batches, Rows, Records, Bytes, BadRecords int64
 	LastCommit                                time.Time
+	// Written is the number of rows of all batches since the table was made or emptied, whoever has made them.
+	Written int64
 	// Expectations count the rows that met each expectation, and those that did not, since the table was made or emptied.
 	Expectations []Tally
 	Mirrored     Mirrored
@@ -124,7 +126,7 @@ func (t *Table) notify() {
 func (t *Table) Status() Status {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	s := Status{State: t.state, Reason: t.reason, Err: t.stateErr, Since: t.since, Holder: t.holder, Loaded: t.loaded, Batches: t.totals.batches, Rows: t.totals.rows, Records: t.totals.records,
+	s := Status{State: t.state, Reason: t.reason, Err: t.stateErr, Since: t.since, Holder: t.holder, Loaded: t.loaded, Batches: t.totals.batches, Rows: t.totals.rows, Written: t.written, Records: t.totals.records,
 		Bytes: t.totals.bytes, BadRecords: t.totals.bad, LastCommit: t.totals.last, Expectations: slices.Clone(t.tallies), Mirrored: t.mirrored}
 	for p, at := range t.positions {
 		start, end := t.boundOf(p, at.Offset)

@@ -83,6 +83,7 @@ type Table struct {
 	ends      map[store.Partition]int64          // nil when they are not known
 	newest    map[store.Partition]int64
 	totals    totals
+	written   int64      // rows of all batches
 	tallies   []Tally    // of the table's expectations, since it is empty
 	history   []Progress // the newest, of which the one at oldest is replaced next
 	oldest    int
@@ -316,7 +317,7 @@ func (t *Table) applied(st step, p Progress) {
 		t.history[t.oldest] = p
 		t.oldest = (t.oldest + 1) % historySize
 	}
-	t.tallies = slices.Clone(t.record.Expectations)
+	t.tallies, t.written = slices.Clone(t.record.Expectations), t.record.Rows
 	close(t.changed)
 	t.changed = make(chan struct{})
 }
@@ -349,7 +350,7 @@ func (t *Table) restore(ctx context.Context) error {
 	t.number = c.Number
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.tallies, t.runs = slices.Clone(t.record.Expectations), t.record.Run
+	t.tallies, t.written, t.runs = slices.Clone(t.record.Expectations), t.record.Rows, t.record.Run
 	if t.settings.Manual && t.record.Loaded {
 		t.loaded, t.served = true, t.record.Served
 	}

@@ -33,6 +33,11 @@ func (x explainer) Build(ctx *sql.Context, n sql.Node, row sql.Row) (sql.RowIter
 	if c, ok := n.(*plan.TableCopier); ok {
 		return x.createSelect(ctx, c, row)
 	}
+	if v, ok := n.(*plan.CreateView); ok && v.IsReplace {
+		if r, ok := v.Database().(ViewReplacer); ok {
+			return x.replaceView(ctx, v, r, row)
+		}
+	}
 	if s := statementMemoryOf(ctx); s != nil {
 		if k := s.claim(n); k != nil {
 			iter, err := x.engine.Build(ctx, n, row)

@@ -20,7 +20,7 @@ func (x explainer) createSelect(ctx *sql.Context, n *plan.TableCopier, row sql.R
 		return nil, err
 	}
 	iter, err := n.ProcessCreateTable(ctx, x.engine, row)
-	if existed {
+	if existed || sql.ErrTableAlreadyExists.Is(err) { // the table of somebody else, who may have made it just now
 		return iter, err
 	}
 	c := &createdIter{RowIter: iter, db: n.Database(), table: create.Name()}

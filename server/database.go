@@ -25,6 +25,7 @@ var (
 	_ sql.TableDropper        = database{}
 	_ sql.TableRenamer        = database{}
 	_ sql.CollatedDatabase    = database{}
+	_ planner.ViewReplacer    = database{}
 )
 
 // SetCollation implements sql.CollatedDatabase.
@@ -57,6 +58,21 @@ func (d database) edit(change func(*catalog.Database) error) error {
 // CreateView implements sql.ViewDatabase. The texts are those of the dialect: the parser rewrites them whenever the view is used, so that
 // SHOW CREATE VIEW shows what the user wrote and a later version may rewrite differently.
 func (d database) CreateView(ctx *sql.Context, name, selectStatement, createStatement string) error {
+	return d.putView(ctx, name, selectStatement, createStatement, false)
+}
+
+// ReplacingViews implements planner.ViewReplacer.
+func (d database) ReplacingViews() sql.Database { return replacingViews{d} }
+
+// replacingViews is a database whose views take the place of those of the same name.
+type replacingViews struct{ database }
+
+// CreateView implements sql.ViewDatabase.
+func (d replacingViews) CreateView(ctx *sql.Context, name, selectStatement, createStatement string) error {
+	return d.putView(ctx, name, selectStatement, createStatement, true)
+}
+
+func (d database) putView(ctx *sql.Context, name, selectStatement, createStatement string, replace bool) error {
 	mode := sql.LoadSqlMode(ctx).String()
 	if text, old, marked := unmarkView(createStatement); marked > 0 {
 		createStatement, mode = text, old // renaming gives back what it was given
@@ -65,7 +81,7 @@ func (d database) CreateView(ctx *sql.Context, name, selectStatement, createStat
 	}
 	return d.edit(func(db *catalog.Database) error {
 		key := strings.ToLower(name)
-		if _, exists := db.Views[key]; exists {
+		if _, exists := db.Views[key]; exists && !replace {
 			return sql.ErrExistingView.New(d.Name(), name)
 		}
 		if _, exists := db.Tables[key]; exists { // also a flow, which the engine does not see

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"strings"
 	"sync"
@@ -254,4 +255,49 @@ func TestAScheduleIsKeptByTheServersTogether(t *testing.T) {
 	produce(130, 140)
 	comes(t, b, "SELECT count(*), count(DISTINCT id) FROM orders", "140|140")
 	gives(t, b.root(t), "SELECT count(*) FROM information_schema.streaming_event_log WHERE event_type IN ('failed', 'stalled')", "0")
+}
+
+// A user whose servers share a store created and replaced the same things from eight clients at once: IF NOT EXISTS and OR REPLACE failed, with "table with name
+// rc1 already exists" (1105) and 1050, and a plain CREATE TABLE that came second had the number 1105 as well.
+func TestServersThatMakeTheSameAtOnce(t *testing.T) {
+	with := cluster(t)
+	a, b := start(t, with("a")), start(t, with("b"))
+	var clients []*sql.DB
+	for range 3 {
+		clients = append(clients, a.root(t), b.root(t))
+	}
+	atOnce := func(statement string) []error {
+		errs := make([]error, len(clients))
+		var wg sync.WaitGroup
+		for i, db := range clients {
+			wg.Go(func() { _, errs[i] = db.Exec(statement) })
+		}
+		wg.Wait()
+		return errs
+	}
+	for n := range 10 {
+		for _, statement := range []string{"CREATE TABLE IF NOT EXISTS t%d (id BIGINT)", "CREATE OR REPLACE VIEW v AS SELECT %d AS n", "CREATE VIEW IF NOT EXISTS v%d AS SELECT 1 AS n", "CREATE DATABASE IF NOT EXISTS d%d"} {
+			for _, err := range atOnce(fmt.Sprintf(statement, n)) {
+				if err != nil {
+					t.Fatalf("%s: %v", statement, err)
+				}
+			}
+		}
+		for _, statement := range []string{"CREATE TABLE u%d (id BIGINT)", "CREATE TABLE s%d AS SELECT 1 AS n"} {
+			made := 0
+			for _, err := range atOnce(fmt.Sprintf(statement, n)) {
+				if err == nil {
+					made++
+					continue
+				}
+				wantError(t, err, 1050, "42S01", "already exists")
+			}
+			if made != 1 {
+				t.Fatalf("%s: %d clients made it", statement, made)
+			}
+		}
+		want(t, clients[0], fmt.Sprintf("SELECT n FROM s%d", n), "n\n1") // who came second has not dropped it
+	}
+	comes(t, a, "SELECT n FROM v", "9")
+	comes(t, b, "SELECT n FROM v", "9")
 }

@@ -156,7 +156,10 @@ func (d database) CreateTable(ctx *sql.Context, name string, schema sql.PrimaryK
 		return nil
 	})
 	if err != nil {
-		return errors.Join(err, d.p.rows.DropTable(context.WithoutCancel(ctx), spec.ID))
+		if dropped := d.p.rows.DropTable(context.WithoutCancel(ctx), spec.ID); dropped != nil {
+			return errors.Join(err, dropped)
+		}
+		return err // as it is: the engine asks whether it says that the table exists, for IF NOT EXISTS
 	}
 	if len(schema.PkOrdinals) > 0 {
 		ctx.Warn(tableWarning, "the PRIMARY KEY of table '%s' is informational: rows with the same key are kept", name)

@@ -62,7 +62,7 @@ func InstallWith(a *analyzer.Analyzer, o Options) {
 	after := &analyzer.Batch{Desc: "pushdown", Iterations: 1, Rules: []analyzer.Rule{
 		{Id: ourRule, Apply: o.apply},
 	}}
-	a.Batches = slices.Concat([]*analyzer.Batch{before}, o.sparingLookups(a.Batches), []*analyzer.Batch{after})
+	a.Batches = slices.Concat([]*analyzer.Batch{before}, o.sparingLookups(checkingGroups(a.Batches)), []*analyzer.Batch{after})
 	a.ExecBuilder.PriorityBuilder = explainer{a.ExecBuilder, &o}
 }
 

@@ -26,6 +26,7 @@ type demoCommand struct {
 func (demoCommand) Help() string {
 	return `Starts a broker and a schema registry inside the process, fills topics of a small shop, runs a few telling statements over the MySQL protocol,
 kills servers of its own to show that nothing is lost, and then keeps producing and serving until it is interrupted. The embedded broker is a convenience for development, not a Kafka.
+A producer that names a new topic makes it, such as: echo hello | kcat -b HOST:PORT -P -t new. The registry takes any schema, compatible or not.
 
 Examples:
 
@@ -146,7 +147,7 @@ func (c *demoCommand) serve(ctx context.Context, s *streams, cfg server.Config, 
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(s.out, "\nThe demo goes on producing. Try:\n  mysql --host %s --port %s --user root main\nKafka is at %s, the schema registry at %s. Interrupt to stop.\n", host, port, brokers, registry)
+		fmt.Fprintf(s.out, "\nThe demo goes on producing. Try:\n  mysql --host %s --port %s --user root main\nKafka is at %s, the schema registry at %s; a producer that names a new topic makes it. Interrupt to stop.\n", host, port, brokers, registry)
 		if err := shop.Generate(ctx); !errors.Is(err, context.Canceled) {
 			return err
 		}

@@ -14,8 +14,9 @@ import (
 // convenience, neither durable nor highly available.
 //
 // Two guards stand around it. Its listener closes connections whose bytes are not Kafka requests before kfake sees them, because kfake
-// allocates whatever the first four bytes of a frame announce (an HTTP request would cost 1.2 GB). And topics are never created by being
-// mentioned. A third guard, a lock on the data directory, is not needed: there is no directory.
+// allocates whatever the first four bytes of a frame announce (an HTTP request would cost 1.2 GB). And a topic is created only for a producer
+// that asks for it, as kcat -P does and brokers allow by default, never by being mentioned: a query with a mistyped name gets its error. A
+// third guard, a lock on the data directory, is not needed: there is no directory.
 type Broker struct {
 	cluster *kfake.Cluster
 	addr    string
@@ -28,7 +29,7 @@ func StartBroker(listen string) (*Broker, error) {
 		return nil, fmt.Errorf("embedded broker: %w", err)
 	}
 	taken := false
-	c, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.ListenFn(func(string, string) (net.Listener, error) {
+	c, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.AllowAutoTopicCreation(), kfake.ListenFn(func(string, string) (net.Listener, error) {
 		if taken {
 			return nil, errors.New("embedded broker: more than one listener asked for")
 		}

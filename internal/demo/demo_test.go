@@ -3,6 +3,7 @@ package demo
 import (
 	"bytes"
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"io"
@@ -109,6 +110,105 @@ func TestBrokerClosesWhatIsNotKafka(t *testing.T) {
 	defer cl.Close()
 	if err := cl.Ping(t.Context()); err != nil {
 		t.Errorf("the broker no longer answers: %v", err)
+	}
+}
+
+// The demo had no way to make a topic: kcat -P -t new hung.
+func TestProducersMakeTopicsAndReadersDoNot(t *testing.T) {
+	b := broker(t)
+	for topic, creates := range map[string]bool{"new": true, "mistyped": false} {
+		opts := []kgo.Opt{kgo.SeedBrokers(b.Addr()), kgo.DefaultProduceTopic(topic), kgo.UnknownTopicRetries(0)}
+		if creates {
+			opts = append(opts, kgo.AllowAutoTopicCreation())
+		}
+		cl, err := kgo.NewClient(opts...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer cl.Close()
+		if err := cl.ProduceSync(t.Context(), kgo.StringRecord("x")).FirstErr(); (err == nil) != creates {
+			t.Errorf("producing to topic '%s': %v", topic, err)
+		}
+		topics, err := kadm.NewClient(cl).ListTopics(t.Context(), topic)
+		if err != nil || topics.Has(topic) != creates {
+			t.Errorf("topic '%s': %v, %v", topic, topics.Has(topic), err)
+		}
+	}
+}
+
+// The demo's registry said BACKWARD, as the defaults of others do, and took a schema that is not: a user who tried what compatibility is for saw it not work.
+func TestRegistrySaysThatItTakesAnySchema(t *testing.T) {
+	r, err := StartRegistry("127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		http.DefaultClient.CloseIdleConnections()
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	res, err := http.Get(r.URL() + "/config")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = res.Body.Close() }()
+	if body, err := io.ReadAll(res.Body); err != nil || !strings.Contains(string(body), `"NONE"`) {
+		t.Errorf("%s, %v", body, err)
+	}
+}
+
+// The footer of a statement that reads nothing repeated what the join before it had read.
+func TestTourSaysOfEachStatementWhatItRead(t *testing.T) {
+	b := broker(t)
+	producer, err := kgo.NewClient(kgo.SeedBrokers(b.Addr()), kgo.DefaultProduceTopic("numbers"), kgo.AllowAutoTopicCreation())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer producer.Close()
+	if err := producer.ProduceSync(t.Context(), kgo.StringRecord("1"), kgo.StringRecord("2")).FirstErr(); err != nil {
+		t.Fatal(err)
+	}
+	addr := make(chan string, 1)
+	s, err := server.New(server.Config{Listen: "127.0.0.1:0", DataDir: t.TempDir(), MemoryLimit: "512MiB", Log: slog.New(slog.DiscardHandler), Announce: func(name, address string) {
+		if name == "mysql" {
+			addr <- address
+		}
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ran := make(chan error, 1)
+	go func() { ran <- s.Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := errors.Join(<-ran, s.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+	db, err := sql.Open("mysql", "root@tcp("+<-addr+")/main")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	read := "SELECT value::string AS n FROM read_kafka(bootstrapServers => '" + b.Addr() + "', subscribe => 'numbers')"
+	for _, c := range []struct {
+		statement string
+		reads     bool
+	}{{"SELECT 1", false}, {read, true}, {"SELECT 1", false}, {"SHOW TABLES", false}, {read, true}, {"CREATE VIEW numbers AS " + read, false}, {"SELECT * FROM numbers", true}} {
+		var out bytes.Buffer
+		if err := visit(ctx, conn, "", c.statement, &out); err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(out.String(), ", read 2 records, ") != c.reads {
+			t.Errorf("want what it read: %t\n%s", c.reads, &out)
+		}
 	}
 }
 

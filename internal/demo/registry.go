@@ -8,10 +8,12 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/sr"
 	"github.com/twmb/franz-go/pkg/sr/srfake"
 )
 
-// Registry is an embedded schema registry with the Confluent REST interface, in memory, beside the embedded broker.
+// Registry is an embedded schema registry with the Confluent REST interface, in memory, beside the embedded broker. It takes
+// any schema, and so says that its level of compatibility is NONE.
 type Registry struct {
 	server *http.Server
 	addr   string
@@ -25,7 +27,7 @@ func StartRegistry(listen string) (*Registry, error) {
 		return nil, fmt.Errorf("embedded schema registry: %w", err)
 	}
 	r := &Registry{
-		server: &http.Server{Handler: srfake.NewRegistry().Handler(), ReadHeaderTimeout: 10 * time.Second},
+		server: &http.Server{Handler: srfake.NewRegistry(srfake.WithGlobalCompat(sr.CompatNone)).Handler(), ReadHeaderTimeout: 10 * time.Second},
 		addr:   l.Addr().String(), done: make(chan error, 1),
 	}
 	go func() { r.done <- r.server.Serve(l) }()

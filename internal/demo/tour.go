@@ -164,6 +164,10 @@ func visit(ctx context.Context, conn *sql.Conn, says, statement string, out io.W
 		fmt.Fprintln(out)
 	}
 	fmt.Fprintf(out, "%s;\n", statement)
+	before, err := lastScan(ctx, conn)
+	if err != nil {
+		return err
+	}
 	start := time.Now()
 	rows, err := conn.QueryContext(ctx, statement)
 	if err != nil {
@@ -177,8 +181,8 @@ func visit(ctx context.Context, conn *sql.Conn, says, statement string, out io.W
 	if len(head) > 0 {
 		writeTable(out, head, cells)
 	}
-	var records, bytes sql.NullInt64
-	if err := conn.QueryRowContext(ctx, "SELECT @@last_scan_records, @@last_scan_bytes").Scan(&records, &bytes); err != nil {
+	read, err := lastScan(ctx, conn)
+	if err != nil {
 		return err
 	}
 	line := fmt.Sprintf("%d rows in %s", len(cells), took.Round(100*time.Microsecond))
@@ -188,11 +192,21 @@ func visit(ctx context.Context, conn *sql.Conn, says, statement string, out io.W
 	if len(head) == 0 {
 		line = fmt.Sprintf("done in %s", took.Round(100*time.Microsecond))
 	}
-	if bytes.Int64 > 0 && len(head) > 0 { // a statement without rows reads nothing, and the variables tell of the one before
-		line += fmt.Sprintf(", read %d records, %s", records.Int64, size(bytes.Int64))
+	if read.id != before.id {
+		line += fmt.Sprintf(", read %d records, %s", read.records, size(read.bytes))
 	}
 	fmt.Fprintf(out, "(%s)\n", line)
 	return nil
+}
+
+// scanned is the newest scan of a session, and what the last statement that scanned a topic has read.
+type scanned struct{ id, records, bytes int64 }
+
+// lastScan asks for it. A statement that reads no topic leaves it as it is: the variables tell of the one before.
+func lastScan(ctx context.Context, conn *sql.Conn) (s scanned, err error) {
+	err = conn.QueryRowContext(ctx, `SELECT coalesce(max(scan_id), 0), @@last_scan_records, @@last_scan_bytes
+FROM information_schema.kafka_scans WHERE connection_id = connection_id()`).Scan(&s.id, &s.records, &s.bytes)
+	return s, err
 }
 
 // fetch reads all rows as text; NULL is shown as NULL.

@@ -105,7 +105,7 @@ func TestRowsThatCannotBeWrittenAreNamed(t *testing.T) {
 	}{
 		"no value":               {write("out") + " SELECT key" + from, 1054, "the query has no column 'value'"},
 		"another column":         {write("out") + " SELECT value, value:id AS id" + from, 1054, "column 'id' has no place in a record"},
-		"a number as value":      {write("out") + " SELECT 1 AS value", 31002, "column 'value' is int32, expected STRING or BINARY\nhint: cast it: value::string AS value"},
+		"a number as value":      {write("out") + " SELECT 1 AS value", 31002, "column 'value' is INT, expected STRING or BINARY\nhint: cast it: value::string AS value"},
 		"two values":             {write("out") + " SELECT 'a' AS value, 'b' AS VALUE", 31002, "two columns of the query are named 'value'"},
 		"no topic":               {write("") + " SELECT 'a' AS value", 31003, "'write_kafka' needs the argument 'topic', or a column of that name"},
 		"unknown topic":          {write("outt") + " SELECT 'a' AS value", 31016, "topic 'outt' does not exist\nhint: did you mean 'out'?"},

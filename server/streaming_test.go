@@ -175,7 +175,7 @@ func TestACreateThatFailsLeavesNothing(t *testing.T) {
 		"a property that is not there":   {"CREATE STREAMING TABLE t TBLPROPERTIES ('triger' = 'manual') AS SELECT offset FROM " + read(""), "trigger"},
 		"a property for later":           {"CREATE STREAMING TABLE t TBLPROPERTIES ('merge' = 'upsert') AS SELECT offset FROM " + read(""), "not supported yet"},
 		"a column that is not there":     {"CREATE STREAMING TABLE t AS SELECT offst FROM " + read(""), "offst"},
-		"a type that does not fit":       {"CREATE STREAMING TABLE t (offset STRING) AS SELECT offset FROM " + read(""), "declared longtext, and the query gives bigint"},
+		"a type that does not fit":       {"CREATE STREAMING TABLE t (offset STRING) AS SELECT offset FROM " + read(""), "declared string, and the query gives bigint"},
 		"a column that the list lacks":   {"CREATE STREAMING TABLE t (a BIGINT) AS SELECT offset FROM " + read(""), "lacks"},
 		"a key of no column":             {"CREATE STREAMING TABLE t (offset BIGINT, PRIMARY KEY (id)) AS SELECT offset FROM " + read(""), "'id'"},
 		"two columns of one name":        {"CREATE STREAMING TABLE t AS SELECT offset, offset FROM " + read(""), "two columns"},

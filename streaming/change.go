@@ -75,7 +75,7 @@ func schemaChanges(s *store.Schema, columns []Column, cluster []string, durabili
 		case store.Widens(s.Columns[i].Type, c.Type):
 			changes = append(changes, store.WidenColumn{Name: c.Name, Type: c.Type, Nullable: true})
 		default:
-			return nil, sqlerr.New(sqlerr.NeedsFull, "column '%s' is %v and would become %v", c.Name, s.Columns[i].Type, c.Type)
+			return nil, sqlerr.New(sqlerr.NeedsFull, "column '%s' is %s and would become %s", c.Name, s.Columns[i].Type.SQL(), c.Type.SQL())
 		}
 	}
 	for _, x := range s.Columns {

@@ -66,9 +66,17 @@ func typed(declared, added []Column) error {
 	return nil
 }
 
-// shortType is a type without its collation.
+// shortType is a type without its collation, and by its name in the dialect where MySQL has another one.
 func shortType(text string) string {
 	text, _, _ = strings.Cut(text, " COLLATE ")
+	switch strings.ToLower(text) {
+	case "longtext":
+		return "string"
+	case "longblob":
+		return "binary"
+	case "tinyint(1)":
+		return "boolean"
+	}
 	return text
 }
 

@@ -113,7 +113,7 @@ func newColumns(s *store.Schema, columns []Column) ([]Column, error) {
 		case s.Columns[i].Name != c.Name:
 			return nil, sqlerr.New(sqlerr.NeedsFull, "column '%s' would be named '%s'", s.Columns[i].Name, c.Name)
 		case s.Columns[i].Type != c.Type:
-			return nil, sqlerr.New(sqlerr.NeedsFull, "column '%s' is %v and would become %v", c.Name, s.Columns[i].Type, c.Type)
+			return nil, sqlerr.New(sqlerr.NeedsFull, "column '%s' is %s and would become %s", c.Name, s.Columns[i].Type.SQL(), c.Type.SQL())
 		}
 	}
 	return add, nil

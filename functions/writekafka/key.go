@@ -64,12 +64,12 @@ func (p *Plan) plainKey() (encoder, error) {
 		if number || kind == column.Float64 {
 			return numberEncoder{p.key, f, kind}, nil
 		}
-		return nil, sqlerr.New(sqlerr.OptionInvalid, "column 'key' is %s, and 'keyFormat' is '%s'", p.fields[p.key].Type, f).WithHint("cast it: key::double AS key")
+		return nil, sqlerr.New(sqlerr.OptionInvalid, "column 'key' is %s, and 'keyFormat' is '%s'", p.fields[p.key].Type.SQL(), f).WithHint("cast it: key::double AS key")
 	default:
 		if number {
 			return numberEncoder{p.key, f, kind}, nil
 		}
-		return nil, sqlerr.New(sqlerr.OptionInvalid, "column 'key' is %s, and 'keyFormat' is '%s'", p.fields[p.key].Type, f).WithHint("cast it: key::bigint AS key")
+		return nil, sqlerr.New(sqlerr.OptionInvalid, "column 'key' is %s, and 'keyFormat' is '%s'", p.fields[p.key].Type.SQL(), f).WithHint("cast it: key::bigint AS key")
 	}
 }
 
@@ -138,7 +138,7 @@ func (p *Plan) keyRecord(rows rowEncoder, wanted []column.Field, isRecord, lax b
 	case f.Type.Kind == column.JSON && (isRecord || wanted[0].Type.Kind == column.JSON):
 		e.recordEncoder = &recordEncoder{rows: rows, json: &valueEncoder{member: member{at: p.key, kind: column.JSON}}}
 	case isRecord && !named:
-		return nil, sqlerr.New(sqlerr.OptionInvalid, "column 'key' is %s, and the schema of keys is a record without a field of that name", f.Type).
+		return nil, sqlerr.New(sqlerr.OptionInvalid, "column 'key' is %s, and the schema of keys is a record without a field of that name", f.Type.SQL()).
 			WithHint("make it an object of its fields: json_object('id', id) AS key")
 	default:
 		record, err := newRecord(rows, wanted, p.fields, []int{p.key}, lax)

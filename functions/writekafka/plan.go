@@ -116,7 +116,7 @@ func (p *Plan) assign() error {
 		}
 		r := roles[at]
 		if f.Type.Kind != column.Invalid && !r.allowed(f.Type.Kind) { // NULL AS x has no kind
-			return sqlerr.New(sqlerr.OptionInvalid, "column '%s' is %s, expected %s", r.name, f.Type, r.words).WithHint("cast it: %s AS %s", r.cast, r.name)
+			return sqlerr.New(sqlerr.OptionInvalid, "column '%s' is %s, expected %s", r.name, f.Type.SQL(), r.words).WithHint("cast it: %s AS %s", r.cast, r.name)
 		}
 		*r.at = i
 	}
@@ -141,7 +141,7 @@ func (p *Plan) checkValue() error {
 	}
 	p.value = p.data[0]
 	if f := p.fields[p.value]; format == "raw" && f.Type.Kind != column.Invalid && !content(f.Type.Kind) {
-		return sqlerr.New(sqlerr.OptionInvalid, "column '%s' is %s, and format 'raw' takes bytes or text", f.Name, f.Type).WithHint("format => 'string' writes it as text")
+		return sqlerr.New(sqlerr.OptionInvalid, "column '%s' is %s, and format 'raw' takes bytes or text", f.Name, f.Type.SQL()).WithHint("format => 'string' writes it as text")
 	}
 	return nil
 }

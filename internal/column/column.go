@@ -70,6 +70,20 @@ func (t Type) String() string {
 	}
 }
 
+var sqlNames = [...]string{"NULL", "BOOLEAN", "INT", "BIGINT", "BIGINT UNSIGNED", "DOUBLE", "DECIMAL", "BINARY", "STRING", "JSON", "DATE", "TIME", "TIMESTAMP"}
+
+// SQL is the type as users write it, for messages.
+func (t Type) SQL() string {
+	switch {
+	case int(t.Kind) >= len(sqlNames):
+		return t.Kind.String()
+	case t.Kind == Decimal:
+		return fmt.Sprintf("DECIMAL(%d,%d)", t.Precision, t.Scale)
+	default:
+		return sqlNames[t.Kind]
+	}
+}
+
 // Field names a column.
 type Field struct {
 	Name     string

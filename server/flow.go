@@ -47,7 +47,7 @@ func (q *streamQuery) Output(ctx context.Context, id string) (executor.Output, e
 	if q.sink == nil {
 		return nil, nil
 	}
-	o := &kafkaOutput{plan: q.sink, name: "millrace-flow-" + id}
+	o := &kafkaOutput{plan: q.sink, name: kafka.MarkGroups + id}
 	transactional := ""
 	if o.Exact() {
 		transactional = o.name
@@ -60,16 +60,17 @@ func (q *streamQuery) Output(ctx context.Context, id string) (executor.Output, e
 }
 
 // CheckOutput implements executor.Outputs.
-func (q *streamQuery) CheckOutput(ctx context.Context) error {
+func (q *streamQuery) CheckOutput(ctx context.Context) (executor.Target, error) {
 	if q.sink == nil {
-		return nil
+		return executor.Target{}, nil
 	}
 	w, err := q.sink.Continuous("").Open(ctx, q.env)
 	if err != nil {
-		return err
+		return executor.Target{}, err
 	}
 	w.Close()
-	return nil
+	cluster, topics, err := q.sink.Target(ctx, q.env)
+	return executor.Target{Cluster: cluster, Topics: topics}, err
 }
 
 // kafkaOutput writes the rows of a flow by write_kafka. It implements executor.Output.

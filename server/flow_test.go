@@ -91,7 +91,7 @@ func TestWhatAFlowCannotBeIsSaidAtOnce(t *testing.T) {
 		"no value":           {"INSERT INTO " + write("out") + " BY NAME SELECT key" + from, 1054, "the query has no column 'value'"},
 		"unknown topic":      {"INSERT INTO " + write("outt") + " BY NAME SELECT value" + from, 31016, "did you mean 'out'?"},
 		"a read with an end": {"INSERT INTO " + write("out") + " BY NAME SELECT value FROM " + read("orders"), 31003, "write STREAM before it"},
-		"without BY NAME":    {"INSERT INTO " + write("out") + " SELECT value" + from, 1064, "BY NAME and a query are expected"},
+		"no query":           {"INSERT INTO " + write("out") + " value", 1064, "a query is expected"},
 		"once":               {"INSERT ONCE INTO " + write("out") + " BY NAME SELECT value" + from, 1235, "INSERT ONCE is not supported"},
 		"into a table":       {"INSERT INTO t BY NAME SELECT value" + from, 1235, "a flow into a table is not supported yet"},
 		"an id of its own":   {"INSERT INTO " + write("out", "exactlyOnce => true", "transactionalId => 'x'") + " BY NAME SELECT value" + from, 31005, "'transactionalId' is refused"},
@@ -144,10 +144,33 @@ func TestRowsThatAFlowCannotWrite(t *testing.T) {
 	do(t, db, "CREATE FLOW f AS INSERT INTO "+write("out", "format => 'json'", "exactlyOnce => true")+" BY NAME SELECT value:id::bigint AS id, value:id::bigint > 5 AS big FROM STREAM "+read("orders", "startingOffsets => 'earliest'"))
 	comes(t, r, "SELECT count(*), min(value::string) FROM "+read("out"), `10|{"id":0,"big":false}`)
 	comes(t, r, "SELECT value, partition, offset FROM `f$errors`", `{"id": "seven"}|0|5`)
-	do(t, db, "CREATE FLOW g AS INSERT INTO "+write("")+" BY NAME SELECT value, CASE WHEN value:id::string <> '9' THEN 'copy' END AS topic FROM STREAM "+read("orders", "startingOffsets => 'earliest'"))
+	do(t, db, "CREATE FLOW g AS INSERT INTO "+write("")+" SELECT value, CASE WHEN value:id::string <> '9' THEN 'copy' END AS topic FROM STREAM "+read("orders", "startingOffsets => 'earliest'"))
 	comes(t, r, "SELECT state FROM information_schema.streaming_flows WHERE flow_name = 'g'", "failed")
-	if got, err := values(db, "SELECT reason FROM information_schema.streaming_flows WHERE flow_name = 'g'"); err != nil || !strings.Contains(got, "cannot be written: its column 'topic' is NULL") {
+	if got, err := values(db, "SELECT reason FROM information_schema.streaming_flows WHERE flow_name = 'g'"); err != nil || !strings.Contains(got, "cannot be written: its column 'topic' is NULL") ||
+		!strings.Contains(got, "the batch has the records of offsets [0, ") || !strings.Contains(got, "of partition 1 of topic 'orders'") || !strings.Contains(got, "DROP FLOW, and CREATE FLOW with startingOffsets behind its record") {
 		t.Errorf("%s, %v", got, err)
+	}
+}
+
+// A flow that read the topic it wrote was accepted without a word, and one record became hundreds within seconds.
+func TestAFlowThatReadsWhatItWritesIsWarnedOf(t *testing.T) {
+	_, read, write := sinkTopics(t, 10)
+	r := start(t)
+	conn, err := r.root(t).Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	for flow, own := range map[string]bool{"out": false, "orders": true} {
+		var level, text string
+		var code int
+		if _, err := conn.ExecContext(t.Context(), "CREATE FLOW f_"+flow+" AS INSERT INTO "+write(flow)+" SELECT value FROM STREAM "+read("orders", "startingOffsets => 'earliest'")+" WHERE value:id::bigint < 0"); err != nil {
+			t.Fatal(err)
+		}
+		err := conn.QueryRowContext(t.Context(), "SHOW WARNINGS").Scan(&level, &code, &text)
+		if warned := err == nil && strings.Contains(text, "the flow reads topic 'orders', which it writes"); warned != own {
+			t.Errorf("%s: %q, %v", flow, text, err)
+		}
 	}
 }
 

@@ -52,7 +52,7 @@ var streamingTablesSchema = tableColumns("streaming_tables", append([]*sql.Colum
 	{Name: "server", Type: infoText(300), Nullable: true},
 	{Name: "retention", Type: infoText(64), Nullable: true},
 	{Name: "retention_column", Type: infoText(64), Nullable: true},
-	{Name: "expired_rows", Type: types.Int64},
+	{Name: "expired_rows", Type: types.Int64, Nullable: true},
 	{Name: "last_expired", Type: infoTime, Nullable: true},
 	{Name: "retention_error", Type: infoText(4096), Nullable: true},
 }, runColumns...)...)
@@ -79,7 +79,7 @@ func (e *engine) streamingTableRows(c *sql.Context) []sql.Row {
 		}
 		row := sql.Row{n.Database, n.Table, string(s.State), orNull(s.Reason), s.Since.UTC(), triggerOf(t.Streaming), stats.Rows, stats.Bytes, knownOrNull(s.Lag()), timeOrNull(s.LastCommit),
 			s.Batches, s.Records, s.Bytes, s.BadRecords, input, processed, e.holder(s),
-			orNull(t.Streaming.Properties["retention"]), orNull(column), expired.Rows, timeOrNull(expired.Last), errorOrNull(retentionError)}
+			orNull(t.Streaming.Properties["retention"]), orNull(column), knownOrNull(expired.Rows, s.Holder == "" || s.Holder == e.streaming.Owner), timeOrNull(expired.Last), errorOrNull(retentionError)}
 		rows = append(rows, append(row, runValues(t, x)...))
 	})
 	return rows

@@ -129,13 +129,19 @@ func (m *Manager) create(ctx context.Context, c Create) (awaited, error) {
 	}
 	var v *validated
 	if !c.Unvalidated {
+		var to executor.Target
 		if outputs, ok := p.Query.(executor.Outputs); ok {
-			if err := outputs.CheckOutput(ctx); err != nil {
+			if to, err = outputs.CheckOutput(ctx); err != nil {
 				return awaited{}, err
 			}
 		}
 		if v, err = m.validate(ctx, p.Read()); err != nil {
 			return awaited{}, err
+		}
+		for _, topic := range to.Topics {
+			if v.reads(to.Cluster, topic) {
+				c.Warn("the flow reads topic '%s', which it writes: unless WHERE leaves out what it has written, each of its rows makes another, without end", topic)
+			}
 		}
 	}
 	if exists {
@@ -166,8 +172,23 @@ func (c *Create) checkNames(columns []Column) error {
 type validated struct {
 	moves []store.Move
 	ends  map[store.Partition]int64
+	// cluster is the id of the cluster, empty when it has none.
+	cluster string
 	// unread is the number of records that a start at the end leaves out, about.
 	unread int64
+}
+
+// reads reports whether a topic of a cluster is one of those that are read.
+func (v *validated) reads(cluster, topic string) bool {
+	if cluster == "" || cluster != v.cluster {
+		return false
+	}
+	for p := range v.ends {
+		if p.Topic == topic {
+			return true
+		}
+	}
+	return false
 }
 
 // validate reaches Kafka, finds the topics and fixes where the read begins.
@@ -184,7 +205,7 @@ func (m *Manager) validate(ctx context.Context, read executor.Read) (*validated,
 	if err != nil {
 		return nil, err
 	}
-	v := &validated{ends: map[store.Partition]int64{}}
+	v := &validated{ends: map[store.Partition]int64{}, cluster: snap.ClusterID}
 	if v.moves, err = executor.Starts(ctx, snap, read); err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/dolthub/go-mysql-server/sql"
 	"github.com/dolthub/go-mysql-server/sql/types"
@@ -29,7 +30,7 @@ var groups = withOptions(&Function{
 		{"partition", types.Int32, true, "A partition of it."},
 		{"committed_offset", types.Int64, true, "The next offset that the group will read, as it has last said; NULL when it has not."},
 		{"end_offset", types.Int64, true, "The end of the partition: its high watermark."},
-		{"lag", types.Int64, true, "How many offsets the group is behind; from the start of the log when records that it has not read are gone, or when it has committed nothing."},
+		{"lag", types.Int64, true, "How many offsets the group is behind; from the start of the log when records that it has not read are gone, or when it has committed nothing. NULL of the groups `millrace-flow-…`, in which exactly-once flows number their batches."},
 		{"member_id", nameType, true, "The member that reads the partition."},
 		{"client_id", nameType, true, "The client.id of the member."},
 		{"host", nameType, true, "Where the member runs, as the broker sees it."},
@@ -126,13 +127,13 @@ func rowsOf(g kafka.GroupInfo, ends map[place]kafka.PartitionInfo) []sql.Row {
 	if len(places) == 0 {
 		return []sql.Row{append(head, nil, nil, nil, nil, nil, nil, nil, nil)}
 	}
-	rows := make([]sql.Row, len(places))
+	rows, marks := make([]sql.Row, len(places)), strings.HasPrefix(g.Name, kafka.MarkGroups)
 	for i, p := range places {
 		row := append(slices.Clip(head), p.topic, p.partition)
 		offset, hasOffset := committed[p]
 		at, known := ends[p]
 		known = known && at.End >= 0
-		row = append(row, optional(offset, hasOffset), optional(at.End, known), optional(lag(offset, at), known))
+		row = append(row, optional(offset, hasOffset), optional(at.End, known), optional(lag(offset, at), known && !marks))
 		if m := readers[p]; m != nil {
 			row = append(row, m.ID, m.ClientID, m.Host)
 		} else {

@@ -42,6 +42,12 @@ func TestGroupHasARowForEachPartitionThatItReadsOrHasRead(t *testing.T) {
 			}
 		}
 	}
+	// The groups of exactly-once flows showed a lag, of the numbers of their batches as if they were offsets.
+	flow := lateGroup
+	flow.Name = kafka.MarkGroups + "f"
+	if rows := rowsOf(flow, lateEnds); rows[0][7] != int64(5) || rows[0][9] != nil {
+		t.Errorf("a flow's group has the lag %v at %v", rows[0][9], rows[0][7])
+	}
 	if gone := rowsOf(lateGroup, nil); gone[0][8] != nil || gone[0][9] != nil {
 		t.Errorf("a topic that is gone has an end, %v, or a lag, %v", gone[0][8], gone[0][9])
 	}

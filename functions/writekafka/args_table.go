@@ -18,7 +18,7 @@ const (
 
 // Arguments is the table of everything write_kafka takes. Names follow the sinks of Spark and Databricks; the aliases are those of Beam, of Managed I/O for
 // Kafka and of Java's clients.
-var Arguments = option.New(Name, "argument", "", " => ", slices.Concat(connectionArguments(), topicArguments(), formatArguments(), registryArguments(), producerArguments())...)
+var Arguments = option.New(Name, "argument", "", " => ", slices.Concat(connectionArguments(), topicArguments(), formatArguments(), registryArguments(), producerArguments())...).On("docs/write-kafka.md")
 
 // connectionArguments are those of read_kafka, but for the map of client properties, which has the name that sinks have for it.
 func connectionArguments() []option.Option {

@@ -1,10 +1,13 @@
 package writekafka
 
 import (
+	"context"
 	"slices"
 	"strings"
 
+	"millrace/functions/readkafka"
 	"millrace/internal/column"
+	"millrace/internal/kafka"
 	"millrace/internal/sqlerr"
 )
 
@@ -30,6 +33,27 @@ func (p *Plan) Continuous(transactionalID string) *Plan {
 		args.Producer.TransactionTimeout = 0
 	}
 	return &c
+}
+
+// Target gives the topics that rows go to, but for those that a column names, and the id of their cluster, empty when there are none or it has no id.
+func (p *Plan) Target(ctx context.Context, env readkafka.Env) (cluster string, topics []string, err error) {
+	for _, t := range []string{p.args.Topic, p.args.ErrorTopic} {
+		if t != "" {
+			topics = append(topics, t)
+		}
+	}
+	if len(topics) == 0 {
+		return "", nil, nil
+	}
+	c, err := env.Pool.Cluster(ctx, p.args.Cluster)
+	if err != nil {
+		return "", nil, err
+	}
+	snap, err := c.Snapshot(ctx, kafka.Selection{Topics: topics, Missing: kafka.MissingSkipped})
+	if err != nil {
+		return "", nil, err
+	}
+	return snap.ClusterID, topics, nil
 }
 
 // metadata are the columns that are parts of a record beside its value.

@@ -13,6 +13,9 @@ import (
 	"millrace/internal/sqlerr"
 )
 
+// MarkGroups is what the names of groups begin with whose offsets are marks, and no positions in a topic.
+const MarkGroups = "millrace-flow-"
+
 // Mark is a number that a transaction leaves behind: the offset of partition 0 of a topic in a consumer group of its own. It is there exactly when the transaction
 // was committed, so whoever comes later learns from it what a writer that died has written.
 type Mark struct {

@@ -2,7 +2,7 @@ package dialect
 
 import "millrace/internal/sqlerr"
 
-// CreateFlow is CREATE FLOW name [COMMENT 'text'] AS INSERT INTO write_kafka(…) BY NAME query.
+// CreateFlow is CREATE FLOW name [COMMENT 'text'] AS INSERT INTO write_kafka(…) [BY NAME] query.
 type CreateFlow struct {
 	IfNotExists bool
 	Flow        TableName
@@ -94,7 +94,7 @@ func (r *rewriter) createFlow(i int) (Statement, *sqlerr.Error) {
 		i += 2
 	}
 	if !r.isWord(i, "as") {
-		return nil, r.errorAt(r.tokens[i].start, "AS INSERT INTO %s(…) BY NAME and a query are expected", sinkName)
+		return nil, r.errorAt(r.tokens[i].start, "AS INSERT INTO %s(…) and a query are expected", sinkName)
 	}
 	i++
 	at, ok := r.insertedSink(i)
@@ -107,9 +107,9 @@ func (r *rewriter) createFlow(i int) (Statement, *sqlerr.Error) {
 	case r.tokens[i].word == wordInsert:
 		return nil, NotSupportedAt(r.source, r.tokens[at].start, "a flow into a table is not supported yet").WithHint("CREATE STREAMING TABLE … AS SELECT … fills a table; a flow writes to %s(…)", sinkName)
 	default:
-		return nil, r.errorAt(r.tokens[i].start, "INSERT INTO %s(…) BY NAME and a query are expected", sinkName)
+		return nil, r.errorAt(r.tokens[i].start, "INSERT INTO %s(…) and a query are expected", sinkName)
 	}
-	if s.Sink, err = r.sink(at, true); err != nil {
+	if s.Sink, err = r.sink(at); err != nil {
 		return nil, err
 	}
 	return s, nil

@@ -32,8 +32,8 @@ func (r *rewriter) sinkAt(i int) bool {
 	return name.parts > 0 && r.tokens[name.next].is(opArrow)
 }
 
-// sink reads a call and the query behind it. byName says that BY NAME must stand between them; it may in any case.
-func (r *rewriter) sink(i int, byName bool) (Sink, *sqlerr.Error) {
+// sink reads a call and the query behind it. BY NAME may stand between them: the columns of a sink have no order.
+func (r *rewriter) sink(i int) (Sink, *sqlerr.Error) {
 	if c := r.chainAt(i); c.parts > 1 || !r.isWord(i, sinkName) {
 		return Sink{}, NotSupportedAt(r.source, r.tokens[i].start, "rows cannot be written to '%s(…)'", shorten(r.source[r.tokens[i].start:r.tokens[c.next-1].end])).
 			WithHint("a sink is written as INSERT INTO %s(bootstrapServers => 'broker:9092', topic => 'topic') SELECT …", sinkName)
@@ -57,8 +57,6 @@ func (r *rewriter) sink(i int, byName bool) (Sink, *sqlerr.Error) {
 	i++
 	if r.words(i, "by", "name") {
 		i += 2
-	} else if byName {
-		return Sink{}, r.errorAt(r.tokens[i].start, "BY NAME and a query are expected").WithHint("INSERT INTO %s(…) BY NAME SELECT … AS value FROM STREAM read_kafka(…)", sinkName)
 	}
 	switch t := r.tokens[i]; {
 	case t.word == wordSelect, t.word == wordWith, t.word == wordTable, t.is('(') && (r.tokens[i+1].word == wordSelect || r.tokens[i+1].word == wordWith || r.tokens[i+1].is('(')):
@@ -90,7 +88,7 @@ func (r *rewriter) insertIntoSink() (Statement, *sqlerr.Error) {
 	if !ok {
 		return nil, nil
 	}
-	s, err := r.sink(i, false)
+	s, err := r.sink(i)
 	if err != nil {
 		return nil, err
 	}

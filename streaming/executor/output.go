@@ -4,10 +4,13 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"fmt"
+	"strings"
 	"time"
 
 	"millrace/internal/column"
 	"millrace/internal/failpoint"
+	"millrace/internal/scan"
 	"millrace/internal/sqlerr"
 	"millrace/streaming/store"
 )
@@ -16,8 +19,15 @@ import (
 type Outputs interface {
 	// Output opens where the rows go, nil for the store; id is the table's, the same over restarts. Its errors are the user's, or those of brokers.
 	Output(ctx context.Context, id string) (Output, error)
-	// CheckOutput finds out whether Output would succeed, and leaves nothing behind.
-	CheckOutput(ctx context.Context) error
+	// CheckOutput finds out whether Output would succeed, and leaves nothing behind. The target is where rows go, as far as that is known before there are any.
+	CheckOutput(ctx context.Context) (Target, error)
+}
+
+// Target is where the rows of a flow go.
+type Target struct {
+	// Cluster is the id of the cluster, empty when it has none.
+	Cluster string
+	Topics  []string
 }
 
 // Output takes the rows of a flow. Its methods are called by the owner, one at a time; after an error, only Close.
@@ -145,7 +155,7 @@ func (t *Table) deliver(ctx context.Context, rows *column.Batch, st *step) error
 	if !t.output.Exact() {
 		err := t.output.Deliver(ctx, rows, Delivery{})
 		failpoint.Hit("flow.delivered")
-		return err
+		return fromWhere(err, st.moves)
 	}
 	if t.record.Place == "" {
 		t.record.Place = t.output.Place(rows)
@@ -165,9 +175,42 @@ func (t *Table) deliver(ctx context.Context, rows *column.Batch, st *step) error
 	st.bad = nil
 	failpoint.Hit("flow.intended")
 	if err := t.output.Deliver(ctx, rows, Delivery{number, token, t.record.Place}); err != nil {
-		return err
+		return fromWhere(err, st.moves)
 	}
 	failpoint.Hit("flow.delivered")
 	t.record.Intent, t.record.Delivered = nil, number
 	return nil
+}
+
+// fromWhere gives an error of a row that cannot be written the records that the batch is of, and what can be done.
+func fromWhere(err error, moves []store.Move) error {
+	e, ok := sqlerr.As(err)
+	if !ok || e.Kind != sqlerr.SinkRow {
+		return err
+	}
+	const most = 4
+	var from []string
+	for _, m := range moves {
+		if m.To == nil || m.From != nil && m.From.Offset >= m.To.Offset {
+			continue
+		}
+		begins := int64(0)
+		if m.From != nil {
+			begins = m.From.Offset
+		}
+		if len(from) == most {
+			from = append(from, "others")
+			break
+		}
+		from = append(from, fmt.Sprintf("offsets %v of partition %d of topic '%s'", scan.Range{From: begins, To: m.To.Offset}, m.Partition.Partition, m.Topic))
+	}
+	detail := "the batch has the records of " + strings.Join(from, ", ")
+	if e.Detail != "" {
+		detail = e.Detail + "; " + detail
+	}
+	hint := "ALTER FLOW … RESUME tries again, once the topic takes the row; else DROP FLOW, and CREATE FLOW with startingOffsets behind its record, or with errorHandling => 'topic' for such rows"
+	if e.Hint != "" {
+		hint = strings.TrimSuffix(e.Hint, ".") + "; " + hint
+	}
+	return e.WithDetail("%s", detail).WithHint("%s", hint)
 }

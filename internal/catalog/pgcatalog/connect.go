@@ -3,7 +3,6 @@ package pgcatalog
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net"
 	"strconv"
 	"strings"
@@ -15,17 +14,13 @@ import (
 	"millrace/internal/sqlerr"
 )
 
-// parse reads the URL. What it does not say comes from libpq's variables, such as PGPASSWORD, and from ~/.pgpass. The error holds nothing of the URL, which may have a password.
+// parse reads the URL. What it does not say comes from libpq's variables, such as PGPASSWORD, and from ~/.pgpass. What is wrong with it is not said in the parser's words, which quote it:
+// a password with a '/', a space or no slashes before it looks like a port or a host.
 func parse(url string) (*pgxpool.Config, error) {
 	config, err := pgxpool.ParseConfig(url)
 	if err != nil {
-		reason := "it is not a URL of PostgreSQL"
-		if parsed := new(pgconn.ParseConfigError); errors.As(err, &parsed) {
-			if cause := parsed.Unwrap(); cause != nil && !strings.Contains(cause.Error(), "://") {
-				reason = cause.Error()
-			}
-		}
-		return nil, fmt.Errorf("'--store': %s; write postgres://user@host:port/database, and the password into the variable MILLRACE_STORE_PASSWORD", reason)
+		return nil, errors.New("'--store' is no URL of PostgreSQL, or has a parameter with a value that libpq does not know; write postgres://user@host:port/database?sslmode=…, and the password into the variable " +
+			"MILLRACE_STORE_PASSWORD\nhint: characters such as '@', '/', '#', '%' and spaces are percent-encoded in a URL: '%40', '%2F', '%23', '%25', '%20'")
 	}
 	config.MaxConns, config.MinConns = 2, 0
 	if config.ConnConfig.ConnectTimeout <= 0 || config.ConnConfig.ConnectTimeout > attemptTime {

@@ -17,7 +17,7 @@ type redacted struct {
 }
 
 // redact finds the secrets in the text of a statement: passwords of users (IDENTIFIED BY, SET PASSWORD), values of arguments whose name
-// says secret (sasl.jaas.config => '…', also as 'name', 'value' and inside JSON or property text), and variables named like one. It looks
+// says secret (sasl.jaas.config => '…', also as 'name', 'value' and inside JSON or property text), variables named like one, and passwords in URLs. It looks
 // at tokens, not at grammar: the text may be one that no parser accepts, which is when it ends up in a log.
 func redact(text string) redacted {
 	if !mayHoldSecret(text) {
@@ -76,7 +76,7 @@ func mayHoldSecret(text string) bool {
 	if strings.Contains(lower, "identified") || strings.Contains(lower, "pass") || strings.Contains(lower, "connection") && strings.Contains(lower, "options") {
 		return true
 	}
-	return secretName(lower)
+	return secretName(lower) || strings.Contains(text, "://") && strings.Contains(text, "@")
 }
 
 func secretName(name string) bool {
@@ -113,6 +113,9 @@ type redactor struct {
 
 // secretCall is what names a secret, which is no secret.
 var secretCall = regexp.MustCompile(`(?i)^secret\s*\(\s*'[a-z0-9]{1,64}'\s*,\s*'[a-z0-9_][a-z0-9_.-]{0,127}'\s*\)`)
+
+// inURL is a user and a password in a URL.
+var inURL = regexp.MustCompile(`://[^\s/:@]*:([^\s/@]+)@`)
 
 func (r *redactor) run() {
 	for r.pos < len(r.text) {
@@ -274,6 +277,11 @@ func (r *redactor) literal(q byte) {
 		r.push(strings.ToLower(content), true)
 		r.hidden = true
 	default:
+		for m := inURL.FindStringSubmatchIndex(r.text[r.pos:end]); m != nil; m = inURL.FindStringSubmatchIndex(r.text[r.pos:end]) {
+			r.secrets = append(r.secrets, r.text[r.pos+m[2]:r.pos+m[3]])
+			r.out.WriteString(r.text[r.pos:r.pos+m[2]] + "***")
+			r.pos += m[3]
+		}
 		r.copyTo(end)
 		r.push(strings.ToLower(content), true)
 	}

@@ -28,6 +28,7 @@ func TestRedactFindsSecrets(t *testing.T) {
 		"json":                    `SELECT * FROM read_kafka(consumer_config_updates => '{"ssl.keystore.password": "canary-3f1c"}')`,
 		"property text":           `SELECT 'sasl.jaas.config=PlainLoginModule password="canary-3f1c"'`,
 		"pem key":                 "SELECT * FROM read_kafka(`kafka.ssl.keystore.key` => '-----BEGIN PRIVATE KEY-----\ncanary-3f1c')",
+		"url":                     `SELECT * FROM read_kafka(subscribe => 't', schemaRegistryUrl => 'http://u:canary-3f1c@a:1,http://v:canary-3f1c@b:1')`,
 		"user variable":           `SET @kafka_password := 'canary-3f1c'`,
 		"options":                 `CREATE CONNECTION c OPTIONS (password 'x', password = 'canary-3f1c')`,
 		"option without sign":     "CREATE CONNECTION c OPTIONS (bootstrapServers 'k:9092', `kafka.sasl.jaas.config` 'canary-3f1c')",
@@ -61,6 +62,7 @@ func TestRedactFindsSecrets(t *testing.T) {
 func TestRedactKeepsTheRest(t *testing.T) {
 	for text, want := range map[string]string{
 		`SELECT 1`: `SELECT 1`,
+		`SELECT 'http://h:8081/a@b', 'http://u@h'`:                                                     `SELECT 'http://h:8081/a@b', 'http://u@h'`,
 		`SELECT password FROM users WHERE name = 'bob'`:                                                `SELECT password FROM users WHERE name = 'bob'`,
 		`CREATE USER a IDENTIFIED BY 'x' COMMENT 'hello'`:                                              `CREATE USER a IDENTIFIED BY '***' COMMENT 'hello'`,
 		"SELECT value FROM read_kafka(`kafka.x.password` => 'p', subscribe => 't')":                    "SELECT value FROM read_kafka(`kafka.x.password` => '***', subscribe => 't')",

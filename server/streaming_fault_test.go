@@ -202,6 +202,15 @@ func TestABrokerThatIsAwayStallsATableForAMoment(t *testing.T) {
 	produce(20, 30)
 	comes(t, r, "SELECT count(*), count(DISTINCT id) FROM t", "30|30")
 	comes(t, r, "SELECT state FROM information_schema.streaming_tables", "running")
+	// A table that was made manual, or given a schedule, while it was stalled stayed so until its next run, hours later, with a reason that had long passed.
+	for _, alter := range []string{"SET TBLPROPERTIES ('trigger' = 'manual')", "ADD SCHEDULE EVERY 1 HOUR"} {
+		do(t, r.root(t), "ALTER STREAMING TABLE t SET TBLPROPERTIES ('trigger' = 'continuous')")
+		away.Store(true)
+		comes(t, r, "SELECT state FROM information_schema.streaming_tables", "stalled")
+		do(t, r.root(t), "ALTER STREAMING TABLE t "+alter)
+		comes(t, r, "SELECT state, reason FROM information_schema.streaming_tables", "running|NULL")
+		away.Store(false)
+	}
 }
 
 // When the brokers of a table that had read from them for days went away, its reason said that the listener may want TLS or SASL.

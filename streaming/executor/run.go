@@ -61,6 +61,8 @@ func (t *Table) own(ctx context.Context) {
 			t.release()
 			if do == pauses {
 				t.setState(Paused, nil)
+			} else {
+				t.rests()
 			}
 			t.setEnds(nil) // nobody looks at them any more, also of a manual table
 			wait = 0
@@ -117,15 +119,20 @@ func (t *Table) own(ctx context.Context) {
 	}
 }
 
-// rests says of a table that has nothing to do until somebody asks that it is as it should be.
+// rests says of a table that has nothing to do until somebody asks that it is as it should be. What was in the way of a run that was called off is in the way of nothing any more.
 func (t *Table) rests() {
 	t.mu.Lock()
-	rests := t.settings.Manual && t.loaded && !t.paused && t.state == Starting
+	rests := t.settings.Manual && t.loaded && !t.paused && !t.standing
+	stalled := rests && t.state == Stalled
+	rests = rests && t.state == Starting
 	if rests {
 		t.state = Running
 	}
 	t.mu.Unlock()
-	if rests {
+	switch {
+	case stalled:
+		t.setState(Running, nil)
+	case rests:
 		t.notify()
 	}
 }

@@ -139,6 +139,24 @@ func TestServersLoseNoChangesOfUsersAtOnce(t *testing.T) {
 	}
 }
 
+// A server that stood by showed a flow's rows, and what retention had removed from a table, as 0; and after a take-over rows were counted anew.
+func TestAServerThatStandsByKnowsWhatTheOtherHasWritten(t *testing.T) {
+	_, read, write := sinkTopics(t, 10)
+	with := cluster(t)
+	a, b := start(t, with("a")), start(t, with("b"))
+	do(t, a.root(t), flowOf(read, write("out")))
+	do(t, a.root(t), "CREATE STREAMING TABLE t AS SELECT value FROM STREAM "+read("orders", "startingOffsets => 'earliest'"))
+	comes(t, a, "SELECT rows_written FROM information_schema.streaming_flows", "10")
+	comes(t, b, "SELECT rows_written FROM information_schema.streaming_flows", "10")
+	comes(t, a, "SELECT server, expired_rows FROM information_schema.streaming_tables", "a|0")
+	comes(t, b, "SELECT server, expired_rows FROM information_schema.streaming_tables", "a|NULL")
+	if err := a.stop(); err != nil {
+		t.Fatal(err)
+	}
+	comes(t, b, "SELECT server, expired_rows FROM information_schema.streaming_tables", "b|0")
+	comes(t, b, "SELECT state, rows_written FROM information_schema.streaming_flows", "running|10")
+}
+
 const whoReads = "SELECT state, server FROM information_schema.streaming_tables"
 
 func TestAStreamingTableIsReadByOneServerAndTakenOver(t *testing.T) {

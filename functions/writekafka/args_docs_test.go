@@ -20,7 +20,7 @@ const docHead = `# write_kafka
 Generated from the tables in the code by ` + "`make generate`" + `; edit those. [Sinks](sinks.md) says what the columns of a row become.
 
 ` + "```sql" + `
-INSERT INTO write_kafka(bootstrapServers => 'localhost:9092', topic => 'payments') SELECT 'c1' AS key, 'paid' AS value;
+INSERT INTO write_kafka(bootstrapServers => 'localhost:9092', topic => 'shipments') SELECT 'c1' AS key, 'sent' AS value;
 ` + "```" + `
 
 Names match without regard to case, and each may be written in camelCase or in snake_case. A name with a dot stands in back-ticks. One argument under two names
@@ -64,5 +64,12 @@ func TestEveryArgumentIsExplained(t *testing.T) {
 		if !shared[o.Name] && o.Batch == 0 && !strings.Contains(string(text), o.Name+" =>") && !strings.Contains(string(text), "`"+o.Name+"`") {
 			t.Errorf("docs/sinks.md does not speak of %s", o.Name)
 		}
+	}
+}
+
+// The hint for an argument that does not exist named the page of read_kafka.
+func TestTheHintNamesThePageOfWriteKafka(t *testing.T) {
+	if err := CheckName("zzzzzz"); err == nil || !strings.Contains(err.Error(), "docs/write-kafka.md lists every argument") {
+		t.Errorf("got %v", err)
 	}
 }

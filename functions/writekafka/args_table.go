@@ -38,7 +38,7 @@ func topicArguments() []option.Option {
 		{Name: "includeHeaders", Type: option.Bool, Default: "false", Doc: "Whether the column `headers` is written.", Example: "true"},
 		{Name: "errorHandling", Type: option.Scalar, DefaultNote: "they end the write",
 			Doc:     "Managed I/O's: the topic for rows that cannot be written, a name or map('output', name). It gets an object of each, with error_message and failed_row; it must exist.",
-			Example: "'payments_errors'"},
+			Example: "'shipments_errors'"},
 		{Name: "partitioner", Type: option.Enum, Words: []string{"murmur2", "sticky", "roundrobin"}, Default: "murmur2",
 			Doc:     "Where rows go that name no partition: by a hash of the key as in Java's clients, those without a key by turns of some 64 KiB; by such turns whatever the key; or one by one in turn.",
 			Example: "'roundrobin'"},

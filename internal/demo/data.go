@@ -20,6 +20,10 @@ const (
 	Payments  = "payments"
 	PageViews = "page_views"
 	Customers = "customers"
+	// These have no records: they are there for what users write.
+	Shipments = "shipments"
+	Failed    = "shipments_errors"
+	Visits    = "visits"
 )
 
 const (
@@ -55,7 +59,7 @@ func OpenShop(ctx context.Context, brokers, registryURL string) (*Shop, error) {
 func (s *Shop) open(ctx context.Context, registryURL string) error {
 	adm := kadm.NewClient(s.cl)
 	compact := "compact"
-	for name, config := range map[string]map[string]*string{Orders: nil, Payments: nil, PageViews: nil, Customers: {"cleanup.policy": &compact}} {
+	for name, config := range map[string]map[string]*string{Orders: nil, Payments: nil, PageViews: nil, Customers: {"cleanup.policy": &compact}, Shipments: nil, Failed: nil, Visits: nil} {
 		if _, err := adm.CreateTopic(ctx, 4, 1, config, name); err != nil && !errors.Is(err, kerr.TopicAlreadyExists) {
 			return fmt.Errorf("create topic %s: %w", name, err)
 		}

@@ -135,6 +135,21 @@ func TestWhatAFlowCannotBeIsSaidAtOnce(t *testing.T) {
 	wantNumber(t, err, 1227, "you may not drop a flow")
 }
 
+// The reason of a flow whose source was created again advised REFRESH STREAMING TABLE, which flows do not have.
+func TestAFlowWhoseTopicIsCreatedAgain(t *testing.T) {
+	b, read, write := sinkTopics(t, 10)
+	r := start(t)
+	do(t, r.root(t), flowOf(read, write("out")))
+	comes(t, r, "SELECT state, lag FROM information_schema.streaming_flows", "running|0")
+	if err := b.DeleteTopic("orders"); err != nil {
+		t.Fatal(err)
+	}
+	b.Topic(t, "orders", 1, nil)
+	testkit.Produce(t, b.Client(t), &kgo.Record{Topic: "orders", Value: []byte(`{"id":1000}`)})
+	comes(t, r, "SELECT state, reason LIKE '%created again%hint: DROP FLOW and CREATE FLOW begin anew%' FROM information_schema.streaming_flows", "failed|1")
+	gives(t, r.root(t), "SELECT count(*) FROM "+read("out"), "10")
+}
+
 // A row that cannot be written fails the flow with the reason; records on which its query fails are kept beside it, and it goes on.
 func TestRowsThatAFlowCannotWrite(t *testing.T) {
 	b, read, write := sinkTopics(t, 10)

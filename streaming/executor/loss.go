@@ -94,7 +94,11 @@ func (t *Table) settle(ctx context.Context, plan *checkpoint.Plan, read Read) er
 			if l.Kind == checkpoint.Recreated {
 				kind = sqlerr.KafkaTopicRecreated
 			}
-			return sqlerr.New(kind, "%v", l).WithHint("REFRESH STREAMING TABLE … FULL reads the topics from the start; with failOnDataLoss => false the table goes on from what is left")
+			hint := "REFRESH STREAMING TABLE … FULL reads the topics from the start; with failOnDataLoss => false the table goes on from what is left"
+			if t.output != nil {
+				hint = "DROP FLOW and CREATE FLOW begin anew, where startingOffsets says; one made with failOnDataLoss => false goes on from what is left"
+			}
+			return sqlerr.New(kind, "%v", l).WithHint("%s", hint)
 		}
 		events = fmt.Sprint(l)
 		t.log.Warn("streaming table has lost records", "table", t.name, "topic", l.Topic, "partition", l.Partition.Partition, "loss", string(l.Kind), "from", l.Gone.From, "to", l.Gone.To)

@@ -84,6 +84,14 @@ type streamQuery struct {
 	env  readkafka.Env
 }
 
+// noun is what the query is of, for messages.
+func (q *streamQuery) noun() string {
+	if q.flow {
+		return "flow"
+	}
+	return "streaming table"
+}
+
 func (q *streamQuery) context(ctx context.Context) *sql.Context {
 	return q.session.context(readkafka.WithSchemas(ctx, q.schemas), redact(q.text).text)
 }
@@ -95,23 +103,23 @@ func (q *streamQuery) plan(c *sql.Context) error {
 		return err
 	}
 	if _, ok := st.ast.(sqlparser.SelectStatement); !ok {
-		return sqlerr.New(sqlerr.NotSupported, "a streaming table is made of a SELECT").WithHint("AS SELECT … FROM STREAM read_kafka(…)")
+		return sqlerr.New(sqlerr.NotSupported, "a %s is made of a SELECT", q.noun()).WithHint("AS SELECT … FROM STREAM read_kafka(…)")
 	}
 	if st.params > 0 {
-		return sqlerr.New(sqlerr.NotSupported, "the query of a streaming table may have no placeholders")
+		return sqlerr.New(sqlerr.NotSupported, "the query of a %s may have no placeholders", q.noun())
 	}
 	bound, err := q.session.bind(c, st)
 	if err != nil {
 		return err
 	}
-	source, err := streamOf(c, bound)
+	source, err := q.streamOf(c, bound)
 	if err != nil {
 		return err
 	}
-	if q.volatile, err = volatile(c, bound); err != nil {
+	if q.volatile, err = q.isVolatile(c, bound); err != nil {
 		return err
 	}
-	if q.read, err = readOf(c, source); err != nil {
+	if q.read, err = q.readOf(c, source); err != nil {
 		return err
 	}
 	q.faults = newFaults(source.Layout())
@@ -140,13 +148,13 @@ func (q *streamQuery) plan(c *sql.Context) error {
 }
 
 // streamOf finds the one STREAM read_kafka(…) that a query reads, and refuses what a streaming table cannot be made of.
-func streamOf(c *sql.Context, n sql.Node) (*readkafka.Node, error) {
+func (q *streamQuery) streamOf(c *sql.Context, n sql.Node) (*readkafka.Node, error) {
 	var found *readkafka.Node
 	var failed error
 	later := func(what string) {
 		if failed == nil {
-			failed = sqlerr.New(sqlerr.NotSupported, "%s in the query of a streaming table is not supported yet", what).
-				WithHint("a streaming table selects columns and expressions of one STREAM read_kafka(…), with WHERE")
+			failed = sqlerr.New(sqlerr.NotSupported, "%s in the query of a %s is not supported yet", what, q.noun()).
+				WithHint("a %s selects columns and expressions of one STREAM read_kafka(…), with WHERE", q.noun())
 		}
 	}
 	transform.InspectWithOpaque(c, n, func(c *sql.Context, n sql.Node) bool {
@@ -156,7 +164,7 @@ func streamOf(c *sql.Context, n sql.Node) (*readkafka.Node, error) {
 			case found != nil:
 				later("more than one read_kafka")
 			case !n.IsStream():
-				failed = sqlerr.New(sqlerr.OptionMissing, "the query of a streaming table reads a stream, and this read_kafka has an end").WithHint("write STREAM before it: FROM STREAM read_kafka(…)")
+				failed = sqlerr.New(sqlerr.OptionMissing, "the query of a %s reads a stream, and this read_kafka has an end", q.noun()).WithHint("write STREAM before it: FROM STREAM read_kafka(…)")
 			}
 			found = n
 		case *plan.Project, *plan.Filter, *plan.TableAlias, *plan.SubqueryAlias:
@@ -197,13 +205,13 @@ func streamOf(c *sql.Context, n sql.Node) (*readkafka.Node, error) {
 		return failed == nil
 	})
 	if failed == nil && found == nil {
-		failed = sqlerr.New(sqlerr.OptionMissing, "the query of a streaming table reads no stream").WithHint("for example: SELECT value::string AS text FROM STREAM read_kafka(bootstrapServers => 'localhost:9092', subscribe => 'topic')")
+		failed = sqlerr.New(sqlerr.OptionMissing, "the query of a %s reads no stream", q.noun()).WithHint("for example: SELECT value::string AS text FROM STREAM read_kafka(bootstrapServers => 'localhost:9092', subscribe => 'topic')")
 	}
 	return found, failed
 }
 
-// volatile reports whether a query has values that are others each time. User variables are refused: there is no user when it runs.
-func volatile(c *sql.Context, n sql.Node) (bool, error) {
+// isVolatile reports whether a query has values that are others each time. User variables are refused: there is no user when it runs.
+func (q *streamQuery) isVolatile(c *sql.Context, n sql.Node) (bool, error) {
 	found := false
 	var failed error
 	transform.InspectWithOpaque(c, n, func(c *sql.Context, n sql.Node) bool {
@@ -215,7 +223,7 @@ func volatile(c *sql.Context, n sql.Node) (bool, error) {
 			transform.InspectExpr(c, e, func(_ *sql.Context, e sql.Expression) bool {
 				switch e := e.(type) {
 				case *expression.UserVar:
-					failed = sqlerr.New(sqlerr.NotSupported, "the query of a streaming table may not use the variable %s", e)
+					failed = sqlerr.New(sqlerr.NotSupported, "the query of a %s may not use the variable %s", q.noun(), e)
 				case sql.NonDeterministicExpression:
 					found = found || e.IsNonDeterministic()
 				case sql.FunctionExpression:
@@ -233,13 +241,13 @@ func volatile(c *sql.Context, n sql.Node) (bool, error) {
 var clocks = []string{"now", "current_timestamp", "sysdate", "curdate", "current_date", "curtime", "current_time", "utc_timestamp", "utc_date", "utc_time", "unix_timestamp", "localtime", "localtimestamp"}
 
 // readOf is what a call reads.
-func readOf(c *sql.Context, n *readkafka.Node) (executor.Read, error) {
+func (q *streamQuery) readOf(c *sql.Context, n *readkafka.Node) (executor.Read, error) {
 	args, err := n.Args(c)
 	if err != nil {
 		return executor.Read{}, err
 	}
 	if args.Spec.MaxTime > 0 || args.Spec.MaxRecords > 0 {
-		return executor.Read{}, sqlerr.New(sqlerr.OptionConflict, "'maxReadTimeSeconds' and 'maxNumRecords' end a read, and a streaming table has no end").WithHint("leave them out")
+		return executor.Read{}, sqlerr.New(sqlerr.OptionConflict, "'maxReadTimeSeconds' and 'maxNumRecords' end a read, and a %s has no end", q.noun()).WithHint("leave them out")
 	}
 	return executor.Read{
 		Cluster: args.Cluster, Spec: args.Spec, Latest: !args.NamesStart(), Discovery: args.DiscoveryInterval,

@@ -114,8 +114,12 @@ func (m *Manager) Close() {
 // launch starts the executor of a table.
 func (m *Manager) launch(n Name, t catalog.Table) *executor.Table {
 	s, _, err := settingsOf(t.Streaming, m.MaxBatchBytes)
+	called := "" // as executors call their tables
+	if t.Streaming.Sink != "" {
+		called = noun(t.Streaming.Sink)
+	}
 	x := executor.New(executor.Config{
-		Name: n.String(), ID: store.TableID(t.ID), ErrorsID: errorsID(t.ID), Store: m.Store, Owner: m.Owner, Pool: m.Pool, Settings: s, Paused: t.Streaming.Paused,
+		Noun: called, Name: n.String(), ID: store.TableID(t.ID), ErrorsID: errorsID(t.ID), Store: m.Store, Owner: m.Owner, Pool: m.Pool, Settings: s, Paused: t.Streaming.Paused,
 		Refreshes: t.Streaming.Refreshed, Log: m.Log, Active: &m.pace, Clock: m.Clock,
 		Compile: func(ctx context.Context) (executor.Query, error) {
 			if err != nil {

@@ -21,7 +21,7 @@ func appendText(dst []byte, kind column.Kind, v *column.Vector, i int) []byte {
 	case column.Date:
 		return time.Unix(v.Int[i]*24*60*60, 0).UTC().AppendFormat(dst, "2006-01-02")
 	case column.Time:
-		return appendClock(dst, v.Int[i])
+		return convert.AppendTime(dst, v.Int[i])
 	case column.Timestamp:
 		return appendMoment(dst, v.Int[i], "2006-01-02 15:04:05", "")
 	case column.Decimal, column.Bytes, column.Text, column.JSON:
@@ -38,32 +38,6 @@ func appendMoment(dst []byte, micros int64, layout, zone string) []byte {
 		fraction = ".000000"
 	}
 	return time.UnixMicro(micros).UTC().AppendFormat(dst, layout+fraction+zone)
-}
-
-// appendClock appends [-]hh:mm:ss, with microseconds where there are some.
-func appendClock(dst []byte, micros int64) []byte {
-	if micros < 0 {
-		dst, micros = append(dst, '-'), -micros
-	}
-	two := func(n int64) {
-		if n < 10 {
-			dst = append(dst, '0')
-		}
-		dst = strconv.AppendInt(dst, n, 10)
-	}
-	seconds := micros / 1e6
-	two(seconds / 3600)
-	dst = append(dst, ':')
-	two(seconds / 60 % 60)
-	dst = append(dst, ':')
-	two(seconds % 60)
-	if rest := micros % 1e6; rest != 0 {
-		dst = append(dst, '.')
-		at := len(dst)
-		dst = strconv.AppendInt(dst, 1e6+rest, 10) // with a leading 1, which keeps the zeros
-		dst = append(dst[:at], dst[at+1:]...)
-	}
-	return dst
 }
 
 // appendJSON appends a value as JSON: times in ISO 8601, bytes in base64, JSON as it is. The row must not be NULL.

@@ -54,16 +54,16 @@ func (t *Table) addEvent(e Event) {
 func (t *Table) writeEvent(e Event) bool {
 	b, err := EncodeEvent(e)
 	if err != nil {
-		t.log.Warn("writing the event log of a streaming table", "table", t.name, "error", err)
+		t.log.Warn("writing the event log of a "+t.Noun, "table", t.name, "error", err)
 		return true // it would fail again
 	}
 	switch err = t.Store.AppendEvent(context.Background(), t.ID, b); {
 	case err == nil || errors.Is(err, store.ErrNoTable) || errors.Is(err, store.ErrClosed):
 		return true
 	case sqlerr.HasKind(err, sqlerr.StoreAway): // which is what there is to tell, and is told by the table's state
-		t.log.Debug("writing the event log of a streaming table", "table", t.name, "error", err)
+		t.log.Debug("writing the event log of a "+t.Noun, "table", t.name, "error", err)
 	default:
-		t.log.Warn("writing the event log of a streaming table", "table", t.name, "error", err)
+		t.log.Warn("writing the event log of a "+t.Noun, "table", t.name, "error", err)
 	}
 	return false
 }

@@ -81,7 +81,7 @@ func (t *Table) takeOver() {
 	if before != "" {
 		text += ", which " + before + " read before"
 	}
-	t.log.Info("streaming table taken over", "table", t.name, "from", before)
+	t.log.Info(t.Noun+" taken over", "table", t.name, "from", before)
 	t.event(takenEvent, text)
 	t.said = ""
 }
@@ -121,7 +121,7 @@ func (t *Table) hold(ctx context.Context) (_ context.Context, done func() error)
 				cancel(err)
 				return
 			case err != nil && ctx.Err() == nil:
-				t.log.Warn("the lease of a streaming table could not be extended yet", "table", t.name, "error", err)
+				t.log.Warn("the lease of a "+t.Noun+" could not be extended yet", "table", t.name, "error", err)
 			}
 		}
 	})
@@ -204,7 +204,7 @@ func (t *Table) observe(ctx context.Context) error {
 	if s := t.theirs; s.state != "" {
 		t.state, t.reason, t.since, t.stateErr = s.state, s.reason, s.since, nil
 		if s.state == Failed {
-			t.stateErr = sqlerr.New(sqlerr.TableState, "streaming table '%s' has failed at another server: %s", t.name, s.reason)
+			t.stateErr = sqlerr.New(sqlerr.TableState, "%s '%s' has failed at another server: %s", t.Noun, t.name, s.reason)
 		}
 	}
 	t.ends = nil

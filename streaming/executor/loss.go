@@ -101,7 +101,7 @@ func (t *Table) settle(ctx context.Context, plan *checkpoint.Plan, read Read) er
 			return sqlerr.New(kind, "%v", l).WithHint("%s", hint)
 		}
 		events = fmt.Sprint(l)
-		t.log.Warn("streaming table has lost records", "table", t.name, "topic", l.Topic, "partition", l.Partition.Partition, "loss", string(l.Kind), "from", l.Gone.From, "to", l.Gone.To)
+		t.log.Warn(t.Noun+" has lost records", "table", t.name, "topic", l.Topic, "partition", l.Partition.Partition, "loss", string(l.Kind), "from", l.Gone.From, "to", l.Gone.To)
 		t.event("data_loss", events)
 	}
 	t.truncated = time.Time{}

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"millrace/internal/column"
+	"millrace/internal/convert"
 )
 
 // How much of a row, and of each of its values, a message shows.
@@ -44,7 +45,7 @@ func valueText(v *column.Vector, row int) string {
 	case column.Timestamp:
 		return time.UnixMicro(v.Int[row]).UTC().Format("2006-01-02 15:04:05.999999")
 	case column.Time:
-		return time.Duration(v.Int[row] * int64(time.Microsecond)).String()
+		return string(convert.AppendTime(nil, v.Int[row]))
 	case column.Uint64:
 		return strconv.FormatUint(uint64(v.Int[row]), 10)
 	case column.Decimal:

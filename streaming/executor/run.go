@@ -49,7 +49,7 @@ func (t *Table) decide(ctx context.Context) (todo, context.Context) {
 func (t *Table) own(ctx context.Context) {
 	defer t.release()
 	if err := t.restore(ctx); err != nil { // a paused table shows where it is, too
-		t.log.Warn("reading where a streaming table is", "table", t.name, "error", err)
+		t.log.Warn("reading where a "+t.Noun+" is", "table", t.name, "error", err)
 	}
 	t.arm()
 	t.rests()
@@ -175,7 +175,7 @@ func (t *Table) release() {
 		return
 	}
 	if err := t.Store.ReleaseWriter(context.Background(), t.lease); err != nil && !ofStore(err) {
-		t.log.Warn("releasing a streaming table", "table", t.name, "error", err)
+		t.log.Warn("releasing a "+t.Noun, "table", t.name, "error", err)
 	}
 	t.lease = store.Lease{}
 	t.runBy("")

@@ -201,7 +201,7 @@ func (t *Table) endRun(ctx context.Context, result string) {
 	t.record.Loaded, t.record.Served = loaded, served
 	t.record.Run = runRecord{run.Start.UnixMilli(), now.UnixMilli(), result, t.record.Run.Skipped + int64(skipped)}
 	if err := t.keepRecord(ctx); err != nil && !ofStore(err) {
-		t.log.Warn("keeping when a streaming table was read", "table", t.name, "error", err)
+		t.log.Warn("keeping when a "+t.Noun+" was read", "table", t.name, "error", err)
 	}
 	t.mu.Lock()
 	t.runs = t.record.Run
@@ -249,7 +249,7 @@ func (t *Table) learnRuns(ctx context.Context) {
 	before := t.record.Run
 	if err := t.restore(ctx); err != nil {
 		if ctx.Err() == nil && !ofStore(err) {
-			t.log.Warn("reading where a streaming table is", "table", t.name, "error", err)
+			t.log.Warn("reading where a "+t.Noun+" is", "table", t.name, "error", err)
 		}
 		return
 	}

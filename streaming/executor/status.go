@@ -104,11 +104,11 @@ func (t *Table) setState(s State, err error) {
 	}
 	switch {
 	case s == Failed:
-		t.log.Error("streaming table failed", "table", t.name, "reason", reason)
+		t.log.Error(t.Noun+" failed", "table", t.name, "reason", reason)
 	case s == Stalled:
-		t.log.Warn("streaming table stalled", "table", t.name, "reason", reason)
+		t.log.Warn(t.Noun+" stalled", "table", t.name, "reason", reason)
 	case was != s:
-		t.log.Info("streaming table "+string(s), "table", t.name)
+		t.log.Info(t.Noun+" "+string(s), "table", t.name)
 	}
 	t.said = s
 	t.event(string(s), reason)

@@ -21,8 +21,8 @@ import (
 
 // Config is what a Table needs.
 type Config struct {
-	// Name is for the log and for messages.
-	Name string
+	// Name is for the log and for messages, which call the table a Noun: "streaming table" unless it is given.
+	Name, Noun string
 	// ID is the table in the store; ErrorsID, which it owns, takes its bad records.
 	ID, ErrorsID store.TableID
 	Store        store.Store
@@ -153,6 +153,9 @@ func New(c Config) *Table {
 	if c.Clock == nil {
 		c.Clock = wall{}
 	}
+	if c.Noun == "" {
+		c.Noun = "streaming table"
+	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
@@ -242,7 +245,7 @@ func (t *Table) wait(ctx context.Context, since seen) error {
 	case <-since.changed:
 		return nil
 	case <-t.done:
-		return sqlerr.New(sqlerr.ServerGone, "streaming table '%s' was stopped", t.name)
+		return sqlerr.New(sqlerr.ServerGone, "%s '%s' was stopped", t.Noun, t.name)
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
@@ -260,7 +263,7 @@ func (t *Table) Await(ctx context.Context, refresh int64, target map[store.Parti
 		case Failed:
 			return now.err
 		case Paused:
-			return sqlerr.New(sqlerr.TableState, "streaming table '%s' is paused", t.name).WithHint("ALTER STREAMING TABLE … RESUME lets it read on")
+			return sqlerr.New(sqlerr.TableState, "%s '%s' is paused", t.Noun, t.name).WithHint("ALTER %s … RESUME lets it read on", strings.ToUpper(t.Noun))
 		}
 		if err := t.wait(ctx, now); err != nil {
 			return err

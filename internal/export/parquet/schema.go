@@ -101,7 +101,7 @@ func timeValue(name string) convertor {
 	return func(v *column.Vector, i int) (parquet.Value, error) {
 		t := v.Int[i]
 		if t < 0 || t >= int64(24*time.Hour/time.Microsecond) {
-			return parquet.Value{}, sqlerr.New(sqlerr.BadValue, "column '%s' has the TIME %v, and that of a Parquet file is a time of day, from 00:00:00 to 23:59:59.999999", name, time.Duration(t)*time.Microsecond).
+			return parquet.Value{}, sqlerr.New(sqlerr.BadValue, "column '%s' has the TIME %s, and that of a Parquet file is a time of day, from 00:00:00 to 23:59:59.999999", name, convert.AppendTime(nil, t)).
 				WithHint("export it as text, CAST(%s AS CHAR), or in seconds, TIME_TO_SEC(%s)", name, name)
 		}
 		return parquet.Int64Value(t), nil

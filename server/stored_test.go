@@ -72,3 +72,15 @@ func TestStoredTablesAnswerAlikeWithPushdownAndWithout(t *testing.T) {
 		t.Errorf("EXPLAIN: %s, %v", plan, err)
 	}
 }
+
+// The documentation said that JSON comes back byte for byte, also of an INSERT, and that there is no DELETE.
+func TestTablesTakeJSONAsMySQLWritesItAndLoseAllRowsByDELETE(t *testing.T) {
+	r := start(t)
+	db := r.root(t)
+	do(t, db, "CREATE TABLE j (v JSON)")
+	do(t, db, `INSERT INTO j VALUES ('{"bb":1,"a":2}')`)
+	gives(t, db, "SELECT v FROM j", `{"a": 2, "bb": 1}`)
+	wantError(t, attempt(db, "DELETE FROM j WHERE v IS NULL"), 1235, "42000", "DELETE is not supported")
+	do(t, db, "DELETE FROM j")
+	gives(t, db, "SELECT count(*) FROM j", "0")
+}

@@ -53,7 +53,7 @@ func Functions() []sql.Function {
 
 func (f *Function) new(ctx *sql.Context, args ...sql.Expression) (sql.Expression, error) {
 	if len(args) < f.least || f.most >= 0 && len(args) > f.most {
-		return nil, sqlerr.New(sqlerr.BadParameters, "wrong number of arguments for function '%s': found %d", f.Name, len(args)).WithHint("%s%s", f.Name, f.Args)
+		return nil, sqlerr.New(sqlerr.BadParameters, "wrong number of arguments for function '%s': found %d", f.written(), len(args)).WithHint("%s%s", f.written(), f.Args)
 	}
 	return f.build(ctx, f, args)
 }
@@ -153,3 +153,6 @@ func constant(e sql.Expression) (string, bool) {
 	text, ok := literal.Value().(string)
 	return text, ok
 }
+
+// written is the name by which a statement calls the function: an internal one stands for what has the name without the mark.
+func (f *Function) written() string { return strings.TrimPrefix(f.Name, "millrace_") }

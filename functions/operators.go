@@ -32,7 +32,7 @@ func buildPath(ctx *sql.Context, f *Function, args []sql.Expression) (sql.Expres
 }
 
 func notConstant(f *Function, what string) error {
-	return sqlerr.New(sqlerr.BadValue, "the %s of '%s' must be a text constant", what, f.Name)
+	return sqlerr.New(sqlerr.BadValue, "the %s of '%s' must be a text constant", what, f.written())
 }
 
 // built turns a concrete expression into the interface, keeping nil nil.

@@ -187,7 +187,7 @@ var table = []Function{
 	{
 		Name: "window_start", Group: groupTime,
 		Args: "(t TIMESTAMP, width STRING [, slide STRING, start STRING])", Returns: "TIMESTAMP",
-		Doc:     "The beginning of the window of a width, such as '5 minutes', that t lies in. Windows follow each other from 1970-01-01 on, moved by start. With a slide less than the width windows overlap, and a SELECT gives a row for each that t lies in: `GROUP BY window_start(t, '10 minutes', '5 minutes')`. `window(…)` gives both ends as a JSON object.",
+		Doc:     "The beginning of the window of a width, such as '5 minutes', that t lies in. Windows follow each other from 1970-01-01 on, moved by start. With a slide less than the width windows overlap, and a SELECT gives a row for each that t lies in: `GROUP BY window_start(t, '10 minutes', '5 minutes')`. `window(…)` gives both ends as a JSON object. A SELECT that groups by one `window(…)` may call its ends `window.start` and `window.end`.",
 		Example: "window_start('2026-03-05 10:23:30', '15 minutes')", Result: "2026-03-05 10:15:00",
 		least: 2, most: 5, build: buildWindow(timestampType, windowStart),
 	},

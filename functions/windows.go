@@ -14,6 +14,7 @@ import (
 // their width have a number as the last argument, which says how many windows before the last one that has begun is meant.
 func buildWindow(result expr.Type, show func(start time.Time, width time.Duration) any) func(*sql.Context, *Function, []sql.Expression) (sql.Expression, error) {
 	return func(ctx *sql.Context, f *Function, args []sql.Expression) (sql.Expression, error) {
+		name := f.written()
 		lengths := [3]time.Duration{}
 		for i, what := range []string{"width", "slide", "start"} {
 			arg := argument(args, i+1)
@@ -25,17 +26,17 @@ func buildWindow(result expr.Type, show func(start time.Time, width time.Duratio
 				return nil, err
 			}
 			if lengths[i], err = option.ParseDuration(text); err != nil {
-				return nil, sqlerr.New(sqlerr.BadValue, "the %s of '%s' is '%s': %v", what, f.Name, option.Show(text), err).WithHint("write a time such as '5 minutes'")
+				return nil, sqlerr.New(sqlerr.BadValue, "the %s of '%s' is '%s': %v", what, name, option.Show(text), err).WithHint("write a time such as '5 minutes'")
 			}
 		}
 		width, slide, offset := lengths[0], lengths[1], lengths[2]
 		switch {
 		case width < time.Microsecond || width%time.Microsecond != 0 || offset%time.Microsecond != 0:
-			return nil, sqlerr.New(sqlerr.BadValue, "the width of '%s' must be some microseconds at least", f.Name)
+			return nil, sqlerr.New(sqlerr.BadValue, "the width of '%s' must be some microseconds at least", name)
 		case len(args) > 2 && (slide < time.Microsecond || slide%time.Microsecond != 0 || slide > width):
-			return nil, sqlerr.New(sqlerr.BadValue, "the slide of '%s' must be some microseconds at least and at most its width", f.Name)
+			return nil, sqlerr.New(sqlerr.BadValue, "the slide of '%s' must be some microseconds at least and at most its width", name).WithHint("a row whose time lies between two windows would be in none")
 		case len(args) < 5 && len(args) > 2 && slide != width:
-			return nil, sqlerr.New(sqlerr.NotSupported, "'%s' with a slide other than its width puts a row into several windows, which is not supported here", f.Name).
+			return nil, sqlerr.New(sqlerr.NotSupported, "'%s' with a slide other than its width puts a row into several windows, which is not supported here", name).
 				WithHint("a SELECT may have one kind of them, of less than 1,000 windows at a time, and no * beside it")
 		}
 		if len(args) < 3 {

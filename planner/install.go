@@ -9,8 +9,6 @@ import (
 	"github.com/dolthub/go-mysql-server/sql"
 	"github.com/dolthub/go-mysql-server/sql/analyzer"
 	"github.com/dolthub/go-mysql-server/sql/expression/function"
-	"github.com/dolthub/go-mysql-server/sql/plan"
-	"github.com/dolthub/go-mysql-server/sql/transform"
 	"github.com/dolthub/go-mysql-server/sql/types"
 
 	"millrace/internal/memory"
@@ -67,11 +65,9 @@ func InstallWith(a *analyzer.Analyzer, o Options) {
 }
 
 // analyzeWhole has the engine apply all rules to every statement. A SELECT of one table without more than a WHERE goes through a short list of its own
-// otherwise, which ours are not in; the engine leaves that list where AlwaysBeforeDefault has a rule.
+// otherwise, which ours are not in; the engine leaves that list where AlwaysBeforeDefault has a rule. It is also the only place for a rule of DELETE.
 var analyzeWhole = sync.OnceFunc(func() {
-	analyzer.AlwaysBeforeDefault = append(analyzer.AlwaysBeforeDefault, analyzer.Rule{Id: ourRule, Apply: func(_ *sql.Context, _ *analyzer.Analyzer, n sql.Node, _ *plan.Scope, _ analyzer.RuleSelector, _ *sql.QueryFlags) (sql.Node, transform.TreeIdentity, error) {
-		return n, transform.SameTree, nil
-	}})
+	analyzer.AlwaysBeforeDefault = append(analyzer.AlwaysBeforeDefault, analyzer.Rule{Id: ourRule, Apply: deleteAll})
 })
 
 // Functions are the engine's functions that the planner replaces by correct ones, and those that Operators makes. The database provider must offer them,

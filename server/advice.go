@@ -133,6 +133,8 @@ func nameMeant(text, name string, table bool, columns []string) string {
 			m[1] = "field"
 		}
 		switch {
+		case strings.EqualFold(name, "window"):
+			return "the ends of a window are window_start(…) and window_end(…); window.start and window.end are those of the one window(…) that a SELECT groups by"
 		case slices.Contains(recordColumns, strings.ToLower(name)):
 			return "a field is read with a path: " + name + "::string:" + m[1]
 		default:

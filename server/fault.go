@@ -114,7 +114,7 @@ var untyped = []struct {
 }{
 	{"expected insert destination", sqlerr.NotAView, "the target of INSERT is not a table", "views are read only"},
 	{"table doesn't support UPDATE", sqlerr.NotSupported, "UPDATE is not supported: rows of tables can be added, and all of them removed", "INSERT adds rows, TRUNCATE TABLE removes all; CREATE TABLE … AS SELECT makes a table of some of them; views are read only"},
-	{"table doesn't support DELETE", sqlerr.NotSupported, "DELETE is not supported: rows of tables can be added, and all of them removed", "INSERT adds rows, TRUNCATE TABLE removes all; CREATE TABLE … AS SELECT makes a table of some of them; views are read only"},
+	{"table doesn't support DELETE", sqlerr.NotSupported, "DELETE of some rows is not supported: rows of tables can be added, and all of them removed", "INSERT adds rows, TRUNCATE TABLE or DELETE without WHERE removes all; CREATE TABLE … AS SELECT makes a table of some of them; views are read only"},
 	{"can only update statistics", sqlerr.NotAView, "ANALYZE TABLE takes tables, and what it names is a view or a function", ""},
 	{"Unknown table ''", sqlerr.UnknownTable, "DROP TABLE names what is no table", "a view is dropped by DROP VIEW"},
 	{"bind variable not provided", sqlerr.BadParameters, "EXECUTE gives fewer values than the statement has placeholders", "name a variable for each: EXECUTE s USING @a, @b"},

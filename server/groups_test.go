@@ -30,6 +30,7 @@ func TestWhatIsNoColumnStandsBesideAggregates(t *testing.T) {
 			wantError(t, err, 1140, "42000", "'t.n'")
 		}
 	}
+	want(t, db, "SELECT city, length(database()) AS l, count(*) AS c FROM t GROUP BY city ORDER BY l, city", "city|l|c\na|4|2\nb|4|1")
 	var count int
 	if err := db.QueryRow("SELECT count(*), ? FROM t", 7).Scan(&count, new(any)); err != nil || count != 3 {
 		t.Errorf("a placeholder beside count(*): %d, %v", count, err)

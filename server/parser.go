@@ -77,7 +77,9 @@ func parseIn(text string, mode dialect.Mode, options sqlparser.ParserOptions, ct
 	st.shown = shown
 	st.literals = ofLiterals(st.ast)
 	if st.ast != nil {
-		expandFields(ctx, st.ast)
+		if err := expandFields(ctx, st.ast); err != nil {
+			return nil, err
+		}
 		expandWindows(st.ast)
 		expandStars(ctx, st.ast)
 	}

@@ -179,7 +179,7 @@ func (q *streamQuery) streamOf(c *sql.Context, n sql.Node) (*readkafka.Node, err
 		case *plan.Window:
 			later("a window function")
 		case *plan.JoinNode:
-			later("a join")
+			later(joined(c, n))
 		case *plan.SetOp:
 			later("a set operation")
 		case sql.TableFunction:
@@ -310,4 +310,16 @@ func sameLayout(have, want []column.Field) bool {
 	return slices.EqualFunc(have, want, func(a, b column.Field) bool {
 		return a.Type.Kind == b.Type.Kind || a.Type.Kind.IsInt() && b.Type.Kind.IsInt() && a.Type.Kind <= column.Uint64 && b.Type.Kind <= column.Uint64
 	})
+}
+
+// joined names what a join was written as.
+func joined(c *sql.Context, n *plan.JoinNode) string {
+	what := "a join"
+	transform.InspectWithOpaque(c, n, func(_ *sql.Context, n sql.Node) bool {
+		if t, ok := n.(*plan.SubqueryAlias); ok && t.Name() == windowsTable {
+			what = "a window with a slide, which puts a record into several rows,"
+		}
+		return true
+	})
+	return what
 }

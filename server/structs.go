@@ -17,7 +17,9 @@ import (
 // that as a derived table, common table expression or view and pass the column on.
 //
 // A name that is that of a table as well stays the table's.
-func expandFields(ctx context.Context, stmt sqlparser.Statement) {
+//
+// A name of a field that the schema does not have is an error: the engine would take the column for a table.
+func expandFields(ctx context.Context, stmt sqlparser.Statement) error {
 	x := fieldExpander{common: map[string]*sqlparser.Subquery{}, view: viewQueries(ctx)}
 	_ = sqlparser.Walk(func(n sqlparser.SQLNode) (bool, error) { // the visitors give no error
 		if c, ok := n.(*sqlparser.CommonTableExpr); ok {
@@ -27,9 +29,11 @@ func expandFields(ctx context.Context, stmt sqlparser.Statement) {
 		}
 		return true, nil
 	}, stmt)
-	_ = sqlparser.Walk(func(n sqlparser.SQLNode) (bool, error) {
+	return sqlparser.Walk(func(n sqlparser.SQLNode) (bool, error) {
 		if s, ok := n.(*sqlparser.Select); ok {
-			x.expand(s)
+			if err := x.expand(s); err != nil {
+				return false, err
+			}
 		}
 		return true, nil
 	}, stmt)
@@ -80,7 +84,7 @@ type object struct {
 	fields []ddl.Column
 }
 
-func (x fieldExpander) expand(s *sqlparser.Select) {
+func (x fieldExpander) expand(s *sqlparser.Select) error {
 	objects := objectsOf(s.SelectExprs)
 	tables := map[string]bool{}
 	for _, t := range s.From {
@@ -90,7 +94,10 @@ func (x fieldExpander) expand(s *sqlparser.Select) {
 		delete(objects, name)
 	}
 	if len(objects) == 0 {
-		return
+		return nil
+	}
+	if err := objects.check(tables, s.SelectExprs, s.Where, s.Having, s.GroupBy, s.OrderBy); err != nil {
+		return err
 	}
 	var list sqlparser.SelectExprs
 	for _, e := range s.SelectExprs {
@@ -121,6 +128,7 @@ func (x fieldExpander) expand(s *sqlparser.Select) {
 	for _, o := range s.OrderBy {
 		o.Expr = objects.replace(o.Expr)
 	}
+	return nil
 }
 
 func starName(s *sqlparser.StarExpr) string {

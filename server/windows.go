@@ -31,6 +31,7 @@ func expandWindows(stmt sqlparser.Statement) {
 const mostOverlapping = 1000
 
 func expandWindowsOf(s *sqlparser.Select) {
+	nameEnds(s)
 	if hasStar(s.SelectExprs) {
 		return
 	}
@@ -89,7 +90,7 @@ func expandWindowsOf(s *sqlparser.Select) {
 // overlapping is how many windows of a call a time lies in at most, 0 for what is no call of windows that overlap.
 func overlapping(call *sqlparser.FuncExpr) int {
 	switch call.Name.Lowered() {
-	case "window_start", "window_end", "millrace_window":
+	case "window_start", "window_end", windowFunction:
 	default:
 		return 0
 	}

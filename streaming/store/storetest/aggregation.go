@@ -51,7 +51,7 @@ func testAggregation(t *testing.T, b Backend) {
 	must(t, err)
 	columns = schema.Columns
 	fill()
-	schema, err = s.AlterTable(ctx, "t", 3, store.AddColumn{Column: note})
+	_, err = s.AlterTable(ctx, "t", 3, store.AddColumn{Column: note})
 	must(t, err)
 	_, err = s.Expire(ctx, "t", "date", -1)
 	must(t, err)

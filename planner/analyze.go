@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/dolthub/go-mysql-server/sql"
+	"github.com/dolthub/go-mysql-server/sql/mysql_db"
 	"github.com/dolthub/go-mysql-server/sql/plan"
 	"github.com/dolthub/go-mysql-server/sql/rowexec"
 
@@ -34,7 +35,11 @@ func (x explainer) Build(ctx *sql.Context, n sql.Node, row sql.Row) (sql.RowIter
 		return x.createSelect(ctx, c, row)
 	}
 	if v, ok := n.(*plan.CreateView); ok && v.IsReplace {
-		if r, ok := v.Database().(ViewReplacer); ok {
+		db := v.Database()
+		if privileged, ok := db.(mysql_db.PrivilegedDatabase); ok {
+			db = privileged.Unwrap()
+		}
+		if r, ok := db.(ViewReplacer); ok {
 			return x.replaceView(ctx, v, r, row)
 		}
 	}

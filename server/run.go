@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"runtime/debug"
 	"strings"
 	"time"
@@ -62,15 +63,20 @@ func (x *session) run(ctx context.Context, st *statement, values map[string]sqlp
 
 // answerCurrent is answer for a server that shares its catalog: what changes the catalog begins with what others have made of it, and what met a change of another is run again.
 func (x *session) answerCurrent(c *sql.Context, st *statement, values map[string]sqlparser.Expr, r results) error {
-	const attempts = 10
-	for n := 1; ; n++ {
+	const patience = 10 * time.Second
+	for began := time.Now(); ; {
 		if changesCatalog(st) {
 			if err := x.engine.catchUp(c); err != nil {
 				return err
 			}
 		}
 		err := x.answer(c, st, values, r)
-		if !sqlerr.HasKind(err, sqlerr.AtOnce) || n == attempts {
+		if !sqlerr.HasKind(err, sqlerr.AtOnce) || time.Since(began) > patience {
+			return err
+		}
+		select { // a random wait, so that two servers do not meet again and again
+		case <-time.After(rand.N(5 * time.Millisecond)):
+		case <-c.Done():
 			return err
 		}
 	}

@@ -27,6 +27,7 @@ demo: build ## embedded broker, sample topics, a tour of statements; needs nothi
 .PHONY: test
 test: ## everything that needs only Go
 	go test -tags $(TAGS) $(RACE) -run '$(TESTS)' $(PKG)
+	$(if $(RACE),CGO_ENABLED=0 go test -tags $(TAGS) -run '^TestGeneratedQueriesAgree$$' ./planner)
 
 .PHONY: race
 race: ## the same with the race detector

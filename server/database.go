@@ -37,7 +37,21 @@ func (d database) SetCollation(ctx *sql.Context, collation sql.CollationID) erro
 	if err != nil {
 		return err
 	}
+	return d.setCollation(ctx, collation)
+}
+
+// setCollation tells the engine of a collation. The engine's own databases have no lock, and follow tells them of what other servers have changed.
+func (d database) setCollation(ctx *sql.Context, collation sql.CollationID) error {
+	d.p.collations.Lock()
+	defer d.p.collations.Unlock()
 	return d.Database.SetCollation(ctx, collation)
+}
+
+// GetCollation implements sql.CollatedDatabase.
+func (d database) GetCollation(ctx *sql.Context) sql.CollationID {
+	d.p.collations.RLock()
+	defer d.p.collations.RUnlock()
+	return d.Database.GetCollation(ctx)
 }
 
 func (d database) edit(change func(*catalog.Database) error) error {

@@ -16,8 +16,10 @@ import (
 
 // provider gives the engine the databases of the catalog, and our functions.
 type provider struct {
-	catalog *catalog.Catalog
-	rows    store.Store
+	// collations is locked while a database is asked for its collation, or told of another.
+	collations sync.RWMutex
+	catalog    *catalog.Catalog
+	rows       store.Store
 	// engine is set before the provider is used.
 	engine *engine
 	// known are the tables of the catalog as the engine sees them, by what defines them; the values are *sqltable.Table.
@@ -61,7 +63,7 @@ func (p *provider) follow() error {
 			db = database{memory.NewDatabase(d.Name), p}
 		}
 		if db.GetCollation(nil) != collation {
-			if err := db.Database.SetCollation(nil, collation); err != nil {
+			if err := db.setCollation(nil, collation); err != nil {
 				return err
 			}
 		}

@@ -127,7 +127,7 @@ func TestFormatsThatDoNotFit(t *testing.T) {
 		"schema without format":    {write("out", schema) + " SELECT 'a' AS value", 31004, "'schema' is given without 'format'"},
 		"csv for json":             {write("out", "format => 'json'", "delimiter => ';'") + " SELECT 1 AS a", 31004, "'delimiter' is given, but 'format' is 'json'"},
 		"key too large":            {write("out", "keyFormat => 'short'") + " SELECT 40000 AS key, 'v' AS value", 31081, "row 1 cannot be written: its key 40000 does not fit short"},
-		"text as long":             {write("out", "keyFormat => 'long'") + " SELECT 'a' AS key, 'v' AS value", 31002, "column 'key' is text, and 'keyFormat' is 'long'"},
+		"text as long":             {write("out", "keyFormat => 'long'") + " SELECT 'a' AS key, 'v' AS value", 31002, "column 'key' is STRING, and 'keyFormat' is 'long'"},
 		"unknown format":           {write("out", "format => 'jsn'") + " SELECT 1 AS a", 31002, "did you mean 'json'?"},
 		"no subject":               {write("", "format => 'avro'", "schemaRegistryUrl => '"+registry.URL+"'") + " SELECT 'out' AS topic, 1 AS id", 31003, "the subject of the schema is not known"},
 		"nothing registered":       {write("out", "format => 'avro'", "autoRegisterSchemas => false", "schemaRegistryUrl => '"+registry.URL+"'") + " SELECT 1 AS id", 31075, "subject 'out-value'"},

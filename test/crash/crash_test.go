@@ -189,7 +189,14 @@ type producer struct {
 
 const partitions = 3
 
-func produce(t *testing.T, b cluster) *producer {
+// busy is the pause between the records of a busy topic, steady that of one whose records are also written and read again by the test.
+const (
+	busy   = time.Millisecond
+	steady = 20 * time.Millisecond
+)
+
+// produce writes up to 200 records after each pause, until it is stopped.
+func produce(t *testing.T, b cluster, pause time.Duration) *producer {
 	p := &producer{stop: make(chan struct{})}
 	cl := b.client(t)
 	p.done.Go(func() {
@@ -209,7 +216,7 @@ func produce(t *testing.T, b cluster) *producer {
 				return
 			}
 			p.sent.Add(int64(len(records)))
-			time.Sleep(time.Millisecond) // the rate of a busy topic, not the broker's limit
+			time.Sleep(pause)
 		}
 	})
 	return p
@@ -291,7 +298,7 @@ func (p place) kill(t *testing.T, n int) map[string]int {
 // killed kills servers at one place n times under load, and looks what is there in the end.
 func killed(t *testing.T, at place, n int) {
 	b := connect(t)
-	p := produce(t, b)
+	p := produce(t, b, busy)
 	stop := sync.OnceFunc(func() { close(p.stop); p.done.Wait() })
 	defer stop()
 	c := at.started(t)

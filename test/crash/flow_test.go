@@ -59,7 +59,7 @@ func flowsKilled(t *testing.T, at place, n int) {
 			}
 		})
 	}
-	p := produce(t, b)
+	p := produce(t, b, steady)
 	stop := sync.OnceFunc(func() { close(p.stop); p.done.Wait() })
 	defer stop()
 	c := at.started(t)

@@ -119,7 +119,7 @@ func (c *child) reader(t *testing.T) string {
 func TestTheOtherServerTakesOverWhenOneIsKilled(t *testing.T) {
 	at := onPostgres(t, postgres(t))
 	b := connect(t)
-	p := produce(t, b)
+	p := produce(t, b, busy)
 	stop := sync.OnceFunc(func() { close(p.stop); p.done.Wait() })
 	defer stop()
 	places := []place{at(), at()}
@@ -222,7 +222,7 @@ func TestPostgresKilledPausedAndRestartedUnderLoad(t *testing.T) {
 	server, _, _ = strings.Cut(server, "'")
 	at := onPostgres(t, server)
 	b := connect(t)
-	p := produce(t, b)
+	p := produce(t, b, busy)
 	stop := sync.OnceFunc(func() { close(p.stop); p.done.Wait() })
 	defer stop()
 	servers := []*child{at().started(t), at().started(t)}

@@ -41,7 +41,7 @@ type config struct {
 	seconds float64
 }
 
-func (c *config) wants(id string) bool { return len(c.only) == 0 || c.only[id] }
+func (c *config) wants(id string) bool { return len(c.only) == 0 || c.only[strings.ToUpper(id)] }
 
 // command is how a run is repeated.
 func (c *config) command() string {

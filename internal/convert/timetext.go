@@ -4,6 +4,14 @@ import "strconv"
 
 // AppendTime appends a TIME, which may be negative or of many hours, as [-]hh:mm:ss, with microseconds where there are some.
 func AppendTime(dst []byte, micros int64) []byte {
+	if micros%1e6 == 0 {
+		return AppendTimeScale(dst, micros, 0)
+	}
+	return AppendTimeScale(dst, micros, 6)
+}
+
+// AppendTimeScale is AppendTime with scale digits behind the point, at most 6 and none for 0; digits beyond are cut off.
+func AppendTimeScale(dst []byte, micros int64, scale int) []byte {
 	if micros < 0 {
 		dst, micros = append(dst, '-'), -micros
 	}
@@ -19,11 +27,13 @@ func AppendTime(dst []byte, micros int64) []byte {
 	two(seconds / 60 % 60)
 	dst = append(dst, ':')
 	two(seconds % 60)
-	if rest := micros % 1e6; rest != 0 {
+	if scale > 0 {
 		dst = append(dst, '.')
-		at := len(dst)
-		dst = strconv.AppendInt(dst, 1e6+rest, 10) // with a leading 1, which keeps the zeros
-		dst = append(dst[:at], dst[at+1:]...)
+		unit := int64(1e6)
+		for range min(scale, 6) {
+			unit /= 10
+			dst = append(dst, byte('0'+micros/unit%10))
+		}
 	}
 	return dst
 }

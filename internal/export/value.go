@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"millrace/internal/column"
+	"millrace/internal/convert"
 )
 
 // appendText appends a value, which is not NULL, as a SELECT shows it.
@@ -19,7 +20,7 @@ func appendText(dst []byte, f *column.Field, v *column.Vector, i int) []byte {
 	case column.Date:
 		return time.Unix(v.Int[i]*86400, 0).UTC().AppendFormat(dst, time.DateOnly)
 	case column.Time:
-		return appendTime(dst, v.Int[i], int(f.Type.Scale))
+		return convert.AppendTimeScale(dst, v.Int[i], int(f.Type.Scale))
 	case column.Timestamp:
 		return time.UnixMicro(v.Int[i]).UTC().AppendFormat(dst, timestampLayouts[min(f.Type.Scale, 6)])
 	}
@@ -47,34 +48,6 @@ func appendFloat(dst []byte, f float64, bits int) []byte {
 	dst = strconv.AppendFloat(dst, f, 'e', -1, bits)
 	if i := bytes.IndexByte(dst[start:], '+'); i >= 0 { // SQL writes 1e15, Go 1e+15
 		dst = append(dst[:start+i], dst[start+i+1:]...)
-	}
-	return dst
-}
-
-// appendTime appends a TIME of microseconds with scale digits behind the point; digits beyond are cut off.
-func appendTime(dst []byte, micros int64, scale int) []byte {
-	if micros < 0 {
-		dst, micros = append(dst, '-'), -micros
-	}
-	two := func(n int64) {
-		if n < 10 {
-			dst = append(dst, '0')
-		}
-		dst = strconv.AppendInt(dst, n, 10)
-	}
-	seconds := micros / 1e6
-	two(seconds / 3600)
-	dst = append(dst, ':')
-	two(seconds / 60 % 60)
-	dst = append(dst, ':')
-	two(seconds % 60)
-	if scale > 0 {
-		dst = append(dst, '.')
-		unit := int64(1e6)
-		for range min(scale, 6) {
-			unit /= 10
-			dst = append(dst, byte('0'+micros/unit%10))
-		}
 	}
 	return dst
 }

@@ -21,11 +21,18 @@ const (
 )
 
 // offsets fills log start, high watermark and last stable offset of every partition. The last stable offset is asked for after the high watermark, so
-// that one below the other means an open transaction and not that records came between two questions.
+// that one below the other means an open transaction and not that records came between two questions. An end may be that of a newer leader than metadata,
+// which comes from any broker, named: then the epoch is that of the leader that told the end, for no record below it has a newer one.
 func (s *Snapshot) offsets(ctx context.Context, cl *client) error {
 	ask := func(iso Isolation, at int64, set func(*PartitionState, int64)) error {
 		l := s.list(iso, func(*TopicState, *PartitionState) (int64, bool) { return at, true })
-		return l.run(ctx, cl, func(t *target, o listed) error { set(t.part, o.offset); return nil })
+		return l.run(ctx, cl, func(t *target, o listed) error {
+			set(t.part, o.offset)
+			if at == askLatest && o.epoch > t.part.LeaderEpoch {
+				t.part.Leader, t.part.LeaderEpoch = t.leader, o.epoch
+			}
+			return nil
+		})
 	}
 	var (
 		wg    sync.WaitGroup
@@ -63,6 +70,8 @@ type target struct {
 // listed is the answer for one partition: offset and timestamp are -1 when no record qualifies.
 type listed struct {
 	offset, timestamp int64
+	// epoch is that of the record at offset or, for the end of the log, that of the leader; -1 where brokers know none.
+	epoch int32
 	// version is that of the answer.
 	version int16
 	// noTimestamps means that the partition's records are of a format without them.
@@ -174,13 +183,13 @@ func judge(p *kmsg.ListOffsetsResponseTopicPartition, t *target, failed error) (
 	case failed != nil:
 		return o, nil, failed
 	case err == nil:
-		o = listed{offset: p.Offset, timestamp: p.Timestamp}
+		o = listed{offset: p.Offset, timestamp: p.Timestamp, epoch: p.LeaderEpoch}
 		if len(p.OldStyleOffsets) > 0 { // brokers before 0.10.1
 			o.offset = p.OldStyleOffsets[0]
 		}
 		return o, nil, nil
 	case errors.Is(err, kerr.UnsupportedForMessageFormat):
-		return listed{offset: -1, timestamp: -1, noTimestamps: true}, nil, nil
+		return listed{offset: -1, timestamp: -1, epoch: -1, noTimestamps: true}, nil, nil
 	}
 	switch classify(p.ErrorCode) {
 	case codeTransient, codeMissing:

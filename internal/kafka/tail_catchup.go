@@ -164,6 +164,7 @@ func (t *tail) locate(ctx context.Context, todo []*follow) (_ []located, later [
 	var out []located
 	for i, f := range led {
 		part := s.Topics[i].Partitions[0]
+		f.setLeader(leader{part.Leader, part.LeaderEpoch}) // a newer one may have told the offsets
 		if err := t.within(f, &part); err != nil {
 			if t.final(err) != nil {
 				return nil, nil, nil, err

@@ -35,10 +35,15 @@ func (p *partition) leads() leader {
 	return p.leader
 }
 
+// setLeader follows what a broker says of the leader, unless an epoch that is known already is newer: brokers learn of a new leader one after the other. Where topics
+// have no ids it is followed always, for a topic that was created again counts its epochs from the start.
 func (p *partition) setLeader(l leader) {
 	p.mu.Lock()
+	defer p.mu.Unlock()
+	if hasID(p.topic.id) && l.epoch >= 0 && l.epoch < p.leader.epoch {
+		return
+	}
 	p.leader = l
-	p.mu.Unlock()
 }
 
 // source is the broker to fetch from.

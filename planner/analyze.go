@@ -17,8 +17,8 @@ import (
 const ExplainJSON = "debug"
 
 // explainer is asked before the engine builds the iterator of an operator. It answers EXPLAIN ANALYZE and EXPLAIN FORMAT=JSON itself,
-// measures the operators of a plan that is analysed, counts the rows that operators of the engine keep, and cleans up after a CREATE TABLE … AS SELECT
-// that fails.
+// measures the operators of a plan that is analysed, counts the rows that operators of the engine keep, cleans up after a CREATE TABLE … AS SELECT
+// that fails, and has SHOW COLUMNS show what columns are filled with.
 type explainer struct {
 	engine  *rowexec.BaseBuilder
 	options *Options
@@ -33,6 +33,9 @@ func (x explainer) Build(ctx *sql.Context, n sql.Node, row sql.Row) (sql.RowIter
 	}
 	if c, ok := n.(*plan.TableCopier); ok {
 		return x.createSelect(ctx, c, row)
+	}
+	if s, ok := n.(*plan.ShowColumns); ok {
+		return x.showColumns(ctx, s, row)
 	}
 	if v, ok := n.(*plan.CreateView); ok && v.IsReplace {
 		db := v.Database()

@@ -15,9 +15,9 @@ import (
 // infoSchema is the engine's information_schema with tables of ours added, or in the place of the engine's.
 type infoSchema struct {
 	sql.Database
-	engine *engine
-	tables map[string]infoTable
-	views  viewColumns
+	engine  *engine
+	tables  map[string]infoTable
+	columns columnsInfo
 }
 
 // infoTable makes a table of information_schema.
@@ -31,14 +31,14 @@ func newInfoSchema(e *engine, of sql.Database) *infoSchema {
 	tables := streamingInfo(e)
 	tables["kafka_scans"] = infoTable{scansSchema, e.scanRows}
 	tables[information_schema.ProcessListTableName] = infoTable{processesSchema, e.processRows}
-	return &infoSchema{Database: of, engine: e, tables: tables, views: viewColumns{e.catalog}}
+	return &infoSchema{Database: of, engine: e, tables: tables, columns: columnsInfo{e.catalog}}
 }
 
 // GetTableInsensitive implements sql.Database. A table is made for each statement: the engine writes into it.
 func (s *infoSchema) GetTableInsensitive(ctx *sql.Context, name string) (sql.Table, bool, error) {
 	switch {
 	case strings.EqualFold(name, information_schema.ColumnsTableName):
-		return s.views.table(), true, nil
+		return s.columns.table(), true, nil
 	case strings.EqualFold(name, information_schema.TablesTableName):
 		return s.changed(ctx, name, s.onlySeen)
 	case strings.EqualFold(name, information_schema.ViewsTableName):

@@ -218,6 +218,9 @@ func (s *Server) listen() (_ *listeners, err error) {
 	if l.mysql, err = net.Listen("tcp", s.cfg.Listen); err != nil {
 		return nil, fmt.Errorf("'--listen': %w", err)
 	}
+	if err := listensAt(l.mysql.Addr()); err != nil {
+		return nil, errors.Join(err, l.mysql.Close())
+	}
 	if s.cfg.HTTP != "" {
 		if l.http, err = net.Listen("tcp", s.cfg.HTTP); err != nil {
 			return nil, errors.Join(fmt.Errorf("'--http': %w", err), l.mysql.Close())

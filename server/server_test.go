@@ -7,6 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
+	"os"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -200,6 +203,23 @@ func TestSelectTextAndPrepared(t *testing.T) {
 		"version()|@@version|@@version_comment|@@time_zone|@@secure_file_priv|database()\n8.0.36-millrace|8.0.36-millrace|Millrace: SQL on Kafka|+00:00|NULL|main")
 	want(t, db, "SELECT CAST('2024-02-29 12:34:56.789' AS DATETIME(3)) AS t, CAST('2024-02-29' AS DATE) AS d, CAST('01:02:03' AS TIME) AS c", "t|d|c\n2024-02-29 12:34:56.789|2024-02-29|01:02:03.000000")
 	want(t, db, "SELECT CAST(? AS DATETIME(3)) AS t, CAST('2024-02-29' AS DATE) AS d, CAST('01:02:03' AS TIME) AS c", "t|d|c\n2024-02-29 12:34:56.789|2024-02-29|01:02:03.000000", "2024-02-29 12:34:56.789")
+}
+
+// A tool that builds an address of @@hostname and @@port connected to 3306.
+func TestVariablesTellWhereTheServerIs(t *testing.T) {
+	r := start(t)
+	db := r.root(t)
+	_, port, err := net.SplitHostPort(r.addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		t.Fatal(err)
+	}
+	gives(t, db, "SELECT @@port, @@global.port, @@hostname, @@bind_address, @@socket", port+"|"+port+"|"+host+"|127.0.0.1|")
+	gives(t, db, "SHOW VARIABLES LIKE 'port'", "port|"+port)
+	gives(t, db, "SELECT @@version_compile_os, @@version_compile_machine, @@license", runtime.GOOS+"|"+runtime.GOARCH+"|Apache-2.0")
 }
 
 func TestTablesSurviveARestart(t *testing.T) {

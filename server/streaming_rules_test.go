@@ -87,6 +87,36 @@ func TestRulesThatCannotBe(t *testing.T) {
 	gives(t, db, "SHOW TABLES", "")
 }
 
+// A code generator read DESCRIBE of a streaming table: it showed neither DEFAULT nor GENERATED.
+func TestRulesOfColumnsAreDescribed(t *testing.T) {
+	b, _, _ := ordersTopic(t, 10)
+	r := start(t)
+	db := r.root(t)
+	do(t, db, `CREATE STREAMING TABLE t (id BIGINT NOT NULL, text STRING DEFAULT concat('a', 'b'), n INT DEFAULT (-5), quoted STRING DEFAULT 'x''y', yes BOOLEAN DEFAULT TRUE, nothing INT DEFAULT NULL,
+		loaded TIMESTAMP DEFAULT now(), exact TIMESTAMP DEFAULT CURRENT_TIMESTAMP(6), twice BIGINT GENERATED ALWAYS AS (id * 2)) AS SELECT value:id::bigint AS id FROM `+ordersRead(b))
+	do(t, db, "ALTER STREAMING TABLE t ADD COLUMN (note STRING DEFAULT 'n')")
+	gives(t, db, "DESCRIBE t", `id|bigint|NO||NULL|
+text|longtext|YES||concat('a', 'b')|DEFAULT_GENERATED
+n|int|YES||-5|
+quoted|longtext|YES||x'y|
+yes|tinyint(1)|YES||1|
+nothing|int|YES||NULL|
+loaded|datetime(6)|YES||CURRENT_TIMESTAMP|DEFAULT_GENERATED
+exact|datetime(6)|YES||CURRENT_TIMESTAMP(6)|DEFAULT_GENERATED
+twice|bigint|YES||NULL|STORED GENERATED
+note|longtext|YES||n|`)
+	gives(t, db, "SHOW FULL COLUMNS FROM t LIKE 'tw%'", "twice|bigint|NULL|YES||NULL|STORED GENERATED||")
+	gives(t, db, "SELECT column_name, column_default, extra, generation_expression, is_nullable FROM information_schema.columns WHERE table_name = 't' AND column_name IN ('id', 'text', 'n', 'loaded', 'twice') ORDER BY 1",
+		"id|NULL|||NO\nloaded|CURRENT_TIMESTAMP|DEFAULT_GENERATED||YES\nn|-5|||YES\ntext|concat('a', 'b')|DEFAULT_GENERATED||YES\ntwice|NULL|STORED GENERATED|id * 2|YES")
+	for _, value := range []string{"5", "6"} {
+		do(t, db, "CREATE OR REFRESH STREAMING TABLE u (id BIGINT, n INT DEFAULT "+value+") AS SELECT value:id::bigint AS id FROM "+ordersRead(b))
+		gives(t, db, "DESCRIBE u", "id|bigint|YES||NULL|\nn|int|YES||"+value+"|")
+	}
+
+	do(t, db, "CREATE TABLE plain (a VARCHAR(10) DEFAULT 'x', b INT DEFAULT (1 + 2), c DATETIME DEFAULT CURRENT_TIMESTAMP)")
+	gives(t, db, "DESCRIBE plain", "a|varchar(10)|YES||x|\nb|int|YES||(1 + 2)|DEFAULT_GENERATED\nc|datetime|YES||CURRENT_TIMESTAMP|DEFAULT_GENERATED")
+}
+
 // What SHOW CREATE shows makes the same table, also after ALTER.
 func TestShowCreateGoesRound(t *testing.T) {
 	b, _, _ := ordersTopic(t, 10)

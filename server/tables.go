@@ -15,6 +15,7 @@ import (
 
 	"millrace/internal/catalog"
 	"millrace/internal/sqlerr"
+	"millrace/planner"
 	"millrace/streaming"
 	"millrace/streaming/executor"
 	"millrace/streaming/sqltable"
@@ -59,9 +60,14 @@ func (p *provider) table(ctx *sql.Context, db string, t catalog.Table) (*sqltabl
 	if err != nil {
 		return nil, err
 	}
-	table, err := sqltable.New(p.rows, sqltable.Definition{
+	definition := sqltable.Definition{
 		Database: db, Name: t.Name, ID: store.TableID(t.ID), Schema: schema, Collation: collation, Comment: t.Comment, Streaming: t.Streaming != nil, InsertBytes: p.insertBytes,
-	})
+	}
+	if t.Streaming != nil {
+		// Asked when they are shown: CREATE OR REFRESH may change a rule and leave the columns as they are.
+		definition.Rules = func(ctx *sql.Context) map[string]planner.ColumnRule { return columnRules(ctx, p.catalog, db, t.Name) }
+	}
+	table, err := sqltable.New(p.rows, definition)
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,8 @@
 package server
 
 import (
+	"net"
+	"runtime"
 	"sync"
 	"sync/atomic"
 
@@ -24,6 +26,13 @@ var prepareVariables = sync.OnceFunc(func() {
 	}
 	set("version", ServerVersion)
 	set("version_comment", "Millrace: SQL on Kafka")
+	set("version_compile_os", runtime.GOOS)
+	set("version_compile_machine", runtime.GOARCH)
+	set("license", "Apache-2.0")
+	// There is no socket file, and no port before a server listens (listensAt).
+	set("socket", "")
+	set("port", int64(0))
+	set("bind_address", "")
 	// The zone is UTC whatever TZ says: a timestamp of a record must not look different on another machine.
 	set("time_zone", "+00:00")
 	set("system_time_zone", "UTC")
@@ -34,6 +43,15 @@ var prepareVariables = sync.OnceFunc(func() {
 		Name: createVariable, Scope: sql.GetMysqlScope(sql.SystemVariableScope_Both), Dynamic: true, Type: types.NewSystemEnumType(createVariable, createWaits, createAsync, createBlind), Default: createWaits,
 	}})
 })
+
+// listensAt tells clients where the server is that they are connected to.
+func listensAt(a net.Addr) error {
+	tcp, ok := a.(*net.TCPAddr)
+	if !ok {
+		return nil
+	}
+	return sql.SystemVariables.AssignValues(map[string]any{"port": int64(tcp.Port), "bind_address": tcp.IP.String()})
+}
 
 // The engine makes throw-away sessions in passing (plan.IsDualTable, several times a statement), each with a copy of all variables, which
 // is half of what a small statement costs. Both registries are variables of the engine: the wrappers below hand out empty maps except

@@ -279,12 +279,14 @@ func (m *Manager) add(ctx context.Context, c Create, columns []Column, durabilit
 	return awaited{table: x, target: v.ends}, nil
 }
 
+// warnLatest says that records are left out; an empty topic has none.
 func (c *Create) warnLatest(v *validated) {
-	if v == nil {
+	switch {
+	case v == nil:
 		c.Warn("the " + noun(c.Definition.Sink) + " starts at the end of its topics, as of its first read: use startingOffsets => 'earliest' to read what they hold")
-		return
+	case v.unread > 0:
+		c.Warn("the "+noun(c.Definition.Sink)+" starts at the end of its topics: %d existing records are not read; use startingOffsets => 'earliest' to read them", v.unread)
 	}
-	c.Warn("the "+noun(c.Definition.Sink)+" starts at the end of its topics: %d existing records are not read; use startingOffsets => 'earliest' to read them", v.unread)
 }
 
 // begin commits the positions that a table starts at.

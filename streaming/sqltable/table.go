@@ -26,6 +26,8 @@ type Definition struct {
 	Streaming bool
 	// InsertBytes bounds what one INSERT may hold, 0 for no bound.
 	InsertBytes int
+	// Rules are those of its columns at the time of the call, for DESCRIBE; nil for none.
+	Rules func(*sql.Context) map[string]planner.ColumnRule
 }
 
 // Table is a table of a store. It is immutable: when the columns change there is another one.
@@ -37,6 +39,7 @@ type Table struct {
 
 var (
 	_ planner.StoredTable   = (*Table)(nil)
+	_ planner.RuledTable    = (*Table)(nil)
 	_ sql.PrimaryKeyTable   = (*Table)(nil)
 	_ sql.StatisticsTable   = (*Table)(nil)
 	_ sql.CommentedTable    = (*Table)(nil)
@@ -76,6 +79,14 @@ func (t *Table) Collation() sql.CollationID { return t.Definition.Collation }
 
 // Comment implements sql.CommentedTable.
 func (t *Table) Comment() string { return t.Definition.Comment }
+
+// ColumnRules implements planner.RuledTable.
+func (t *Table) ColumnRules(ctx *sql.Context) map[string]planner.ColumnRule {
+	if t.Rules == nil {
+		return nil
+	}
+	return t.Rules(ctx)
+}
 
 // StoredColumns implements planner.StoredTable.
 func (t *Table) StoredColumns() []column.Field { return t.fields }

@@ -13,18 +13,19 @@ import (
 	"millrace/planner"
 )
 
-// viewColumns corrects information_schema.columns: the engine takes the columns of a table function for NOT NULL, and so those of views that pass
-// them on. Tools that generate code believe it.
-type viewColumns struct{ catalog *catalog.Catalog }
+// columnsInfo corrects information_schema.columns. The engine takes the columns of a table function for NOT NULL, and so those of views that pass
+// them on; and it knows no DEFAULT and no GENERATED of streaming tables. Tools that generate code believe it.
+type columnsInfo struct{ catalog *catalog.Catalog }
 
 // table is the engine's table, corrected. It is made for each statement: the engine writes into it.
-func (v viewColumns) table() sql.Table {
+func (v columnsInfo) table() sql.Table {
 	t := information_schema.NewColumnsTable()
 	all := t.RowIter
 	at := func(column string) int {
 		return slices.IndexFunc(t.TableSchema, func(c *sql.Column) bool { return c.Name == column })
 	}
 	database, table, column, nullable := at("TABLE_SCHEMA"), at("TABLE_NAME"), at("COLUMN_NAME"), at("IS_NULLABLE")
+	value, extra, generation := at("COLUMN_DEFAULT"), at("EXTRA"), at("GENERATION_EXPRESSION")
 	t.RowIter = func(ctx *sql.Context, c sql.Catalog, defaults sql.Schema) (sql.RowIter, error) {
 		rows, err := all(ctx, c, defaults)
 		if err != nil {
@@ -35,14 +36,26 @@ func (v viewColumns) table() sql.Table {
 			return nil, err
 		}
 		known := map[[2]string]map[string]bool{}
+		ruled := map[[2]string]map[string]planner.ColumnRule{}
 		for _, row := range corrected {
 			db, isText := row[database].(string)
 			name, isName := row[table].(string)
 			col, isColumn := row[column].(string)
-			if !isText || !isName || !isColumn || row[nullable] != "NO" {
+			if !isText || !isName || !isColumn {
 				continue
 			}
 			key := [2]string{db, name}
+			rules, ok := ruled[key]
+			if !ok {
+				rules = columnRules(ctx, v.catalog, db, name)
+				ruled[key] = rules
+			}
+			if rule, ok := rules[strings.ToLower(col)]; ok {
+				row[value], row[extra], row[generation] = rule.Default, rule.Extra, rule.Generation
+			}
+			if row[nullable] != "NO" {
+				continue
+			}
 			columns, ok := known[key]
 			if !ok {
 				columns = v.nullable(ctx, c, db, name)
@@ -59,7 +72,7 @@ func (v viewColumns) table() sql.Table {
 
 // nullable are the columns of a view that may be NULL, by lower-case name; none for what is no view. A view that cannot be read any more has no
 // columns in the engine's table either.
-func (v viewColumns) nullable(ctx *sql.Context, c sql.Catalog, db, name string) map[string]bool {
+func (v columnsInfo) nullable(ctx *sql.Context, c sql.Catalog, db, name string) map[string]bool {
 	view, ok := v.catalog.View(db, name)
 	if !ok {
 		return nil

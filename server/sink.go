@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -23,13 +24,16 @@ import (
 // sink is INSERT INTO write_kafka(…) query: two statements that the engine plans, one for the call and one for the rows. Placeholders of the call come first.
 type sink struct {
 	call, query *statement
+	// columns are the names that the statement gives to the columns of the rows, nil for those of the query. values says that the rows are VALUES.
+	columns []string
+	values  bool
 	// explain is set for EXPLAIN, and names the format.
 	explain string
 }
 
 // parseSink reads the parts of the statement.
 func parseSink(st *statement, own dialect.Sink, mode dialect.Mode, options sqlparser.ParserOptions, ctx context.Context) error {
-	s := new(sink)
+	s := &sink{columns: own.Columns, values: own.Values}
 	var err error
 	if s.call, err = parseText("SELECT * FROM "+own.Call, mode, options, ctx); err != nil {
 		return err
@@ -39,6 +43,11 @@ func parseSink(st *statement, own dialect.Sink, mode dialect.Mode, options sqlpa
 	}
 	if query, ok := s.query.ast.(sqlparser.SelectStatement); !ok || query.GetInto() != nil {
 		return sqlerr.New(sqlerr.NotSupported, "rows for a sink come from a SELECT").WithHint("INSERT INTO write_kafka(…) SELECT … AS value FROM …")
+	}
+	if s.values {
+		if err := checkValues(s.query.ast, s.columns); err != nil {
+			return err
+		}
 	}
 	if err := s.query.bindVariables(); err != nil {
 		return err
@@ -83,6 +92,7 @@ func (x *session) sinkNode(c *sql.Context, call *statement, values map[string]sq
 // insertIntoSink runs INSERT INTO write_kafka(…) query, or explains it.
 func (x *session) insertIntoSink(c *sql.Context, st *statement, values map[string]sqlparser.Expr, r results) error {
 	s := st.sink
+	defer x.endPlanned(c)
 	for _, v := range s.query.session {
 		v.column.StoredProcVal = x.sessionValue(v.name)
 	}
@@ -116,7 +126,7 @@ func (x *session) insertIntoSink(c *sql.Context, st *statement, values map[strin
 
 // writeRows runs the query and writes its rows; it gives their number.
 func (x *session) writeRows(c *sql.Context, s *sink, node *writekafka.Node, args *writekafka.Args, values map[string]sqlparser.Expr) (n int64, err error) {
-	schema, rows, err := x.execute(c, s.query, values)
+	schema, rows, err := x.sinkRows(c, s, values)
 	if err != nil {
 		return 0, err
 	}
@@ -129,7 +139,11 @@ func (x *session) writeRows(c *sql.Context, s *sink, node *writekafka.Node, args
 	if err != nil {
 		return 0, err
 	}
-	plan, err := args.Plan(fields)
+	named, err := s.named(fields)
+	if err != nil {
+		return 0, err
+	}
+	plan, err := args.Plan(named)
 	if err != nil {
 		return 0, err
 	}
@@ -197,24 +211,57 @@ func undone(c *sql.Context, err error, delivered int64) error {
 	return err
 }
 
-// sinkFields are the columns of a query as a sink takes them: BOOLEAN is a type of its own there, and NULL AS x has no type.
+// sinkRows starts what gives the rows.
+func (x *session) sinkRows(c *sql.Context, s *sink, values map[string]sqlparser.Expr) (sql.Schema, sql.RowIter, error) {
+	if s.values {
+		return x.valueRows(c, s, values)
+	}
+	return x.execute(c, s.query, values)
+}
+
+// named gives columns the names of the statement's list, if it has one.
+func (s *sink) named(fields []column.Field) ([]column.Field, error) {
+	if s.columns == nil {
+		return fields, nil
+	}
+	if len(fields) != len(s.columns) {
+		return nil, sqlerr.New(sqlerr.ValueCount, "the list names %d columns, and the query has %d", len(s.columns), len(fields)).WithHint("name as many as there are, in their order")
+	}
+	named := slices.Clone(fields)
+	for i, name := range s.columns {
+		named[i].Name = name
+	}
+	return named, nil
+}
+
+// endPlanned ends the transaction that planning begins, where it is not one that the session has begun: a statement whose rows the engine runs ends it by that.
+func (x *session) endPlanned(c *sql.Context) {
+	if !c.GetIgnoreAutoCommit() && x.autocommit(c) {
+		c.SetTransaction(nil)
+	}
+}
+
+// sinkFields are the columns of a query as a sink takes them.
 func sinkFields(schema sql.Schema) ([]column.Field, error) {
 	fields := make([]column.Field, len(schema))
 	for i, col := range schema {
 		var err error
-		switch {
-		case types.IsNullType(col.Type):
-			fields[i] = column.Field{Name: col.Name, Nullable: true}
-		case types.IsBoolean(col.Type):
-			fields[i] = column.Field{Name: col.Name, Nullable: col.Nullable, Type: column.Type{Kind: column.Bool}}
-		default:
-			fields[i], err = sqltable.FieldOf(col.Name, col.Type, col.Nullable)
-		}
-		if err != nil {
+		if fields[i], err = sinkField(col.Name, col.Type, col.Nullable); err != nil {
 			return nil, err
 		}
 	}
 	return fields, nil
+}
+
+// sinkField is a column as a sink takes it: BOOLEAN is a type of its own there, and NULL AS x has no type.
+func sinkField(name string, t sql.Type, nullable bool) (column.Field, error) {
+	switch {
+	case types.IsNullType(t):
+		return column.Field{Name: name, Nullable: true}, nil
+	case types.IsBoolean(t):
+		return column.Field{Name: name, Nullable: nullable, Type: column.Type{Kind: column.Bool}}, nil
+	}
+	return sqltable.FieldOf(name, t, nullable)
 }
 
 // eachBatch gives the rows of a plan as batches whose columns are fields, valid until take returns.
@@ -293,7 +340,11 @@ func (x *session) explainSink(c *sql.Context, s *sink, args *writekafka.Args, va
 	}
 	p := sql.NewTreePrinter()
 	_ = p.WriteNode("Sink(%s)", writekafka.Name) // the printer fails only when it is used in the wrong order
-	_ = p.WriteChildren(append(args.Describe(), strings.TrimRight(plan.String(), "\n"))...)
+	about := args.Describe()
+	if s.columns != nil {
+		about = append(about, "columns: "+strings.Join(s.columns, ", "))
+	}
+	_ = p.WriteChildren(append(about, strings.TrimRight(plan.String(), "\n"))...)
 	var lines []sql.Row
 	for line := range strings.Lines(p.String()) {
 		lines = append(lines, sql.Row{strings.TrimRight(line, "\r\n")})

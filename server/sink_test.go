@@ -115,6 +115,8 @@ func TestRowsThatCannotBeWrittenAreNamed(t *testing.T) {
 		"negative partition":     {write("out") + " SELECT value, -1 AS `partition`" + from, 31081, "row 1 cannot be written: topic 'out' has no partition -1"},
 		"too large":              {write("out", "`kafka.max.request.size` => 1024") + " SELECT CASE WHEN value:id::bigint = 3 THEN repeat('x', 2000) ELSE 'x' END AS value" + from, 31081, "row 4 cannot be written: its record of 2000 bytes is too large for topic 'out'"},
 		"malformed headers":      {write("out", "includeHeaders => true") + " SELECT 'a' AS value, '{}' AS headers", 31081, "row 1 cannot be written: its column 'headers' is"},
+		"no time":                {write("out") + " SELECT 'a' AS value, 'soon' AS timestamp", 31081, "row 1 cannot be written: its column 'timestamp' is 'soon', expected a time"},
+		"a date as time":         {write("out") + " SELECT 'a' AS value, '2026-01-01'::date AS timestamp", 31002, "column 'timestamp' is DATE, expected TIMESTAMP, its text, or BIGINT in milliseconds"},
 		"before 1970":            {write("out") + " SELECT 'a' AS value, '1960-01-01 00:00:00'::timestamp AS timestamp", 31081, "row 1 cannot be written: its column 'timestamp' is before 1970"},
 		"a query that fails":     {write("out") + " SELECT concat(value:country, '!')::bigint::string AS value" + from, 1292, "A!"},
 		"endless":                {write("out") + " SELECT value FROM STREAM " + read("orders"), 31024, "INSERT INTO write_kafka takes all rows"},

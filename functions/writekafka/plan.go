@@ -82,7 +82,9 @@ func (p *Plan) roles() []role {
 		{"headers", &p.headers, func(k column.Kind) bool { return k == column.JSON || k == column.Text }, "JSON, as read_kafka(includeHeaders => true) has it", "to_json(headers)"},
 		{"topic", &p.topic, func(k column.Kind) bool { return k == column.Text }, "STRING", "topic::string"},
 		{"partition", &p.partition, func(k column.Kind) bool { return k == column.Int32 || k == column.Int64 }, "INT", "`partition`::int"},
-		{"timestamp", &p.timestamp, func(k column.Kind) bool { return k == column.Timestamp || k == column.Int64 }, "TIMESTAMP, or BIGINT in milliseconds", "timestamp::timestamp"},
+		{"timestamp", &p.timestamp, func(k column.Kind) bool {
+			return k == column.Timestamp || k == column.Int32 || k == column.Int64 || k == column.Text
+		}, "TIMESTAMP, its text, or BIGINT in milliseconds", "timestamp::timestamp"},
 	}
 }
 

@@ -240,12 +240,8 @@ func (w *Writer) row(ctx context.Context, b *column.Batch, i int) error {
 	}
 	m.Timestamp = -1
 	if p.timestamp >= 0 && !b.Cols[p.timestamp].IsNull(i) {
-		m.Timestamp = b.Cols[p.timestamp].Int[i]
-		if p.fields[p.timestamp].Type.Kind == column.Timestamp {
-			m.Timestamp = floor(m.Timestamp, 1000)
-		}
-		if m.Timestamp < 0 {
-			return w.wrong("its column 'timestamp' is before 1970")
+		if err := w.timestamp(&b.Cols[p.timestamp], i); err != nil {
+			return err
 		}
 	}
 	if w.letters != nil && len(m.Key)+len(m.Value) >= w.letters.most { // without them the producer tells
@@ -291,6 +287,27 @@ func floor(n, by int64) int64 {
 		q--
 	}
 	return q
+}
+
+// timestamp takes the time of a record, in milliseconds since 1970 when it is a number. Text is what drivers send for times, and read as a cast reads it.
+func (w *Writer) timestamp(v *column.Vector, i int) error {
+	m := &w.message
+	switch w.plan.fields[w.plan.timestamp].Type.Kind {
+	case column.Timestamp:
+		m.Timestamp = floor(v.Int[i], 1000)
+	case column.Text:
+		micros, _, fault := convert.Timestamp(v.View(i))
+		if fault != convert.OK {
+			return w.wrong("its column 'timestamp' is %s, expected a time", convert.Quote(v.View(i)))
+		}
+		m.Timestamp = floor(micros, 1000)
+	default:
+		m.Timestamp = v.Int[i]
+	}
+	if m.Timestamp < 0 {
+		return w.wrong("its column 'timestamp' is before 1970")
+	}
+	return nil
 }
 
 // partition checks the partition that a row names. One that does not exist may have been added.

@@ -97,6 +97,9 @@ func (r *rewriter) createFlow(i int) (Statement, *sqlerr.Error) {
 		return nil, r.errorAt(r.tokens[i].start, "AS INSERT INTO %s(…) and a query are expected", sinkName)
 	}
 	i++
+	if err := r.otherInsert(i); err != nil {
+		return nil, err
+	}
 	at, ok := r.insertedSink(i)
 	switch {
 	case ok:
@@ -111,6 +114,12 @@ func (r *rewriter) createFlow(i int) (Statement, *sqlerr.Error) {
 	}
 	if s.Sink, err = r.sink(at); err != nil {
 		return nil, err
+	}
+	switch {
+	case s.Sink.Values:
+		return nil, NotSupportedAt(r.source, s.Sink.Pos, "a flow writes what a STREAM brings, and VALUES have an end").WithHint("INSERT INTO %s(…) (…) VALUES … without CREATE FLOW writes them once", sinkName)
+	case s.Sink.Columns != nil:
+		return nil, NotSupportedAt(r.source, r.tokens[at].start, "a flow takes no list of columns").WithHint("name the columns of its query: SELECT … AS key, … AS value")
 	}
 	return s, nil
 }

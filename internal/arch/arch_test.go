@@ -31,7 +31,8 @@ var layers = map[string][]string{
 	"functions/writekafka":         {"functions/named", "functions/readkafka", "internal/kafka", "internal/decode/...", "internal/registry"},
 	"internal/catalog":             {},
 	"internal/catalog/catalogtest": {"internal/catalog"},
-	"internal/catalog/pgcatalog":   {"internal/catalog"},
+	"internal/catalog/pgcatalog":   {"internal/catalog", "internal/postgres"},
+	"internal/postgres":            {},
 	"internal/option":              {},
 	"internal/column":              {},
 	"internal/convert":             {},
@@ -66,7 +67,7 @@ var layers = map[string][]string{
 	"streaming/store":              {"internal/scan"},
 	"streaming/store/segment":      {"streaming/store"},
 	"streaming/store/pebblestore":  {"streaming/store", "streaming/store/segment", "internal/scan"},
-	"streaming/store/pgstore":      {"streaming/store", "internal/scan"},
+	"streaming/store/pgstore":      {"streaming/store", "internal/scan", "internal/postgres"},
 	"streaming/store/storetest":    {"streaming/store", "internal/scan", "internal/ops"},
 	"internal/arch":                {},
 }
@@ -90,7 +91,7 @@ var owners = map[string][]string{
 	"github.com/twmb/franz-go/pkg/kfake": {"internal/demo", "internal/testkit"},
 	"github.com/parquet-go/parquet-go":   {"internal/export/parquet"},
 	"github.com/cockroachdb/pebble":      {"streaming/store/pebblestore"},
-	"github.com/jackc/pgx/v5":            {"streaming/store/pgstore", "internal/catalog/pgcatalog"},
+	"github.com/jackc/pgx/v5":            {"streaming/store/pgstore", "internal/catalog/pgcatalog", "internal/postgres"},
 }
 
 type pkg struct {

@@ -113,7 +113,7 @@ func (t *Table) apply(ctx context.Context, c *store.Commit, rows *column.Batch, 
 func (t *Table) outcome(ctx context.Context, unknown error) error {
 	c, err := t.Store.Checkpoint(ctx, t.ID)
 	if err != nil {
-		return errors.Join(unknown, err)
+		return fmt.Errorf("%w: %w", store.ErrUnknownOutcome, err)
 	}
 	if c.Epoch == t.lease.Epoch && c.Number == t.number+1 {
 		t.number = c.Number

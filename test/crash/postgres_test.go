@@ -8,9 +8,7 @@ import (
 	"math/rand/v2"
 	"net/url"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -159,68 +157,12 @@ func TestTheOtherServerTakesOverWhenOneIsKilled(t *testing.T) {
 	}
 }
 
-// database is a server of PostgreSQL of its own, to be treated badly.
-type database struct{ dir string }
-
-const postgresScript = "../../scripts/postgres/server"
-
-func (d database) run(t *testing.T, command string) {
-	t.Helper()
-	for attempt := 1; ; attempt++ {
-		out, err := exec.Command(postgresScript, command, d.dir).CombinedOutput()
-		if err == nil {
-			return
-		}
-		if attempt == 20 { // processes of one that was killed hold its memory for a moment
-			t.Fatalf("%s %s: %v\n%s", postgresScript, command, err, out)
-		}
-		time.Sleep(200 * time.Millisecond)
-	}
-}
-
-// processes are the server's, itself first.
-func (d database) processes(t *testing.T) []int {
-	t.Helper()
-	text, err := os.ReadFile(filepath.Join(d.dir, "pid"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	list := []int{pid}
-	children, err := exec.Command("ps", "-o", "pid=", "--ppid", strconv.Itoa(pid)).Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, f := range strings.Fields(string(children)) {
-		if n, err := strconv.Atoi(f); err == nil {
-			list = append(list, n)
-		}
-	}
-	return list
-}
-
-func (d database) signal(t *testing.T, s syscall.Signal) {
-	t.Helper()
-	for _, pid := range d.processes(t) {
-		_ = syscall.Kill(pid, s) // one may have ended meanwhile
-	}
-}
-
 func TestPostgresKilledPausedAndRestartedUnderLoad(t *testing.T) {
 	postgres(t)
 	d := database{filepath.Join(t.TempDir(), "postgres")}
 	d.run(t, "start")
 	t.Cleanup(func() { d.run(t, "stop") })
-	env, err := os.ReadFile(filepath.Join(d.dir, "env"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, server, _ := strings.Cut(string(env), "POSTGRES_URL='")
-	server, _, _ = strings.Cut(server, "'")
-	at := onPostgres(t, server)
+	at := onPostgres(t, d.url(t))
 	b := connect(t)
 	p := produce(t, b, busy)
 	stop := sync.OnceFunc(func() { close(p.stop); p.done.Wait() })

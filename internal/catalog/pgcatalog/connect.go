@@ -4,13 +4,14 @@ import (
 	"context"
 	"errors"
 	"net"
-	"strconv"
 	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"millrace/internal/postgres"
 	"millrace/internal/sqlerr"
 )
 
@@ -23,8 +24,13 @@ func parse(url string) (*pgxpool.Config, error) {
 			"MILLRACE_STORE_PASSWORD\nhint: characters such as '@', '/', '#', '%' and spaces are percent-encoded in a URL: '%40', '%2F', '%23', '%25', '%20'")
 	}
 	config.MaxConns, config.MinConns = 2, 0
-	if config.ConnConfig.ConnectTimeout <= 0 || config.ConnConfig.ConnectTimeout > attemptTime {
-		config.ConnConfig.ConnectTimeout = attemptTime
+	// A server that is silent leaves the next one of the URL its part of an attempt.
+	most := attemptTime
+	if hosts := len(postgres.Hosts(&config.ConnConfig.Config)); hosts > 1 {
+		most = attemptTime / time.Duration(hosts+1)
+	}
+	if config.ConnConfig.ConnectTimeout <= 0 || config.ConnConfig.ConnectTimeout > most {
+		config.ConnConfig.ConnectTimeout = most
 	}
 	config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeExec // poolers do not keep prepared statements
 	if config.ConnConfig.RuntimeParams["application_name"] == "" {
@@ -35,7 +41,7 @@ func parse(url string) (*pgxpool.Config, error) {
 
 // place is where a database is, without a password.
 func place(c *pgxpool.Config) string {
-	return "postgres://" + net.JoinHostPort(c.ConnConfig.Host, strconv.Itoa(int(c.ConnConfig.Port))) + "/" + c.ConnConfig.Database
+	return "postgres://" + postgres.Address(&c.ConnConfig.Config)
 }
 
 // passes reports whether an error is one that time may mend.

@@ -21,6 +21,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"millrace/internal/catalog"
+	"millrace/internal/postgres"
 )
 
 // The times of one attempt and of all attempts at a change. A server that is paused takes connections and does not answer, so each has its end.
@@ -39,8 +40,9 @@ type Options struct {
 
 // Document is the catalog in a database.
 type Document struct {
-	pool  *pgxpool.Pool
-	where string
+	pool    *pgxpool.Pool
+	primary postgres.Primary
+	where   string
 }
 
 var _ catalog.Document = (*Document)(nil)
@@ -55,11 +57,13 @@ func Open(ctx context.Context, url string, o Options) (*Document, error) {
 	if err != nil {
 		return nil, err
 	}
+	d := &Document{where: place(config)}
+	d.primary.Follow(&config.ConnConfig.Config, func() { d.pool.Reset() })
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
 		return nil, fault(config, err)
 	}
-	d := &Document{pool: pool, where: place(config)}
+	d.pool = pool
 	if err := d.await(ctx, o); err != nil {
 		pool.Close()
 		return nil, err
@@ -160,6 +164,7 @@ func (d *Document) attempts(ctx context.Context, until time.Time, do func(contex
 			return err
 		}
 		if timedOut {
+			d.pool.Reset() // the server may be gone without a word, for the other connection too
 			err = fmt.Errorf("no answer within %v: %w", attemptTime, err)
 		}
 		if again := passes(err); !again || time.Now().After(until) && (n > 1 || timedOut) {

@@ -133,9 +133,6 @@ func (s *Store) on(ctx context.Context, doing string, do func(ctx context.Contex
 			s.counters.conflicts.Add(1)
 		case lost(err) && n < 3 && !pgconn.Timeout(err):
 			s.counters.lost.Add(1) // a connection of before a restart; the next one may be to the new server
-			if standby(err) {
-				s.pool.Reset() // what was the primary is alive, but another is it now
-			}
 		default:
 			return s.failed(doing, err)
 		}
@@ -152,6 +149,9 @@ func (s *Store) once(ctx context.Context, do func(ctx context.Context, c *pgx.Co
 	}
 	defer c.Release()
 	err = do(ctx, c.Conn())
+	if ctx.Err() == nil && (standby(err) || pgconn.Timeout(err)) {
+		s.pool.Reset() // the server is alive and another is the primary now, or it is gone without a word: so it is for the other connections
+	}
 	var e *pgconn.PgError
 	if err != nil && c.Conn().IsClosed() && !ours(err) && !errors.As(err, &e) {
 		return &lostError{err}
@@ -170,6 +170,7 @@ func (s *Store) acquire(ctx context.Context) (*pgxpool.Conn, error) {
 	defer cancel()
 	c, err := s.pool.Acquire(patience)
 	if err != nil && ctx.Err() == nil && patience.Err() != nil {
+		s.pool.Reset()
 		return nil, sqlerr.New(sqlerr.StoreAway, "no connection to the database at '%s' within %v", s.address, 2*s.options.Patience).
 			WithHint("all pool_max_conns connections are at work, or the database does not answer")
 	}

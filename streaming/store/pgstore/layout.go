@@ -4,13 +4,11 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"net"
 	"strconv"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/jackc/pgx/v5/pgxpool"
 
 	"millrace/internal/sqlerr"
 )
@@ -132,11 +130,6 @@ func (s *Store) create(ctx context.Context, c *pgx.Conn) error {
 func (s *Store) numbers(ctx context.Context, c *pgx.Conn, n int) (first int64, err error) {
 	err = c.QueryRow(ctx, s.sql("update {meta} set value = value + $1 where key = 'next' returning value"), int64(n)).Scan(&first)
 	return first - int64(n) + 1, err
-}
-
-// addressOf names the database in messages.
-func addressOf(c *pgxpool.Config) string {
-	return net.JoinHostPort(c.ConnConfig.Host, strconv.Itoa(int(c.ConnConfig.Port))) + "/" + c.ConnConfig.Database
 }
 
 // newNode names this process.

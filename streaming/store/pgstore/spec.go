@@ -230,6 +230,13 @@ func (s *specs) put(t *table) {
 	}
 }
 
+// forget drops what is known.
+func (s *specs) forget() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.tables, s.latest = nil, nil
+}
+
 // spec gives the revision of a table that e names.
 func (s *Store) spec(ctx context.Context, c *pgx.Conn, e *entry) (*table, error) {
 	if t := s.specs.get(specKey{e.number, e.rev}); t != nil {

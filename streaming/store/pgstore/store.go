@@ -25,6 +25,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"millrace/internal/postgres"
 	"millrace/internal/sqlerr"
 	"millrace/streaming/store"
 )
@@ -78,6 +79,7 @@ type Store struct {
 	options Options
 	log     *slog.Logger
 	pool    *pgxpool.Pool
+	primary postgres.Primary
 	address string // for messages: without user and password
 	names   names
 	// forceSync: the server's default for synchronous_commit is off.
@@ -110,7 +112,8 @@ func Open(ctx context.Context, url string, options Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{options: o, log: o.Log, address: addressOf(config), names: namesIn(o.Schema), node: newNode()}
+	s := &Store{options: o, log: o.Log, address: postgres.Address(&config.ConnConfig.Config), names: namesIn(o.Schema), node: newNode()}
+	s.primary.Follow(&config.ConnConfig.Config, s.promoted)
 	if s.pool, err = pgxpool.NewWithConfig(ctx, config); err != nil {
 		return nil, s.failed("opening", err)
 	}
@@ -122,6 +125,16 @@ func Open(ctx context.Context, url string, options Options) (*Store, error) {
 	s.stop = stop
 	s.work.Go(func() { s.janitor(life) })
 	return s, nil
+}
+
+// connectTime is how long making a connection may take, with all servers that the URL names.
+const connectTime = 5 * time.Second
+
+// promoted drops what may be of a primary that was replaced: connections to it, and what was read there if its successor lacks the last commits.
+func (s *Store) promoted() {
+	s.log.Warn("store: another server of the database is the primary now", "store", s.address)
+	s.specs.forget()
+	s.pool.Reset()
 }
 
 // configure reads the URL. What is wrong with it is not said in the parser's words, which quote it: a password with a '#' or '/' in it looks like a port.
@@ -137,8 +150,11 @@ func configure(url string, o *Options) (*pgxpool.Config, error) {
 	if !strings.Contains(url, "pool_max_conns=") {
 		config.MaxConns = o.MaxConns
 	}
-	if config.ConnConfig.ConnectTimeout == 0 {
-		config.ConnConfig.ConnectTimeout = 5 * time.Second
+	if config.ConnConfig.ConnectTimeout == 0 { // that of each server, which one that is silent takes all of
+		config.ConnConfig.ConnectTimeout = connectTime / time.Duration(len(postgres.Hosts(&config.ConnConfig.Config)))
+	}
+	if config.PingTimeout == 0 {
+		config.PingTimeout = o.Patience / 3
 	}
 	dial := o.dial
 	config.ConnConfig.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {

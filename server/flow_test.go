@@ -93,7 +93,7 @@ func TestWhatAFlowCannotBeIsSaidAtOnce(t *testing.T) {
 		"a read with an end": {"INSERT INTO " + write("out") + " BY NAME SELECT value FROM " + read("orders"), 31003, "the query of a flow reads a stream, and this read_kafka has an end\nhint: write STREAM before it"},
 		// Its errors spoke of the query of a streaming table.
 		"distinct rows":    {"INSERT INTO " + write("out") + " BY NAME SELECT DISTINCT value" + from, 1235, "DISTINCT in the query of a flow is not supported yet"},
-		"no query":         {"INSERT INTO " + write("out") + " value", 1064, "a query is expected"},
+		"no query":         {"INSERT INTO " + write("out") + " value", 1064, "a query or VALUES are expected"},
 		"once":             {"INSERT ONCE INTO " + write("out") + " BY NAME SELECT value" + from, 1235, "INSERT ONCE is not supported"},
 		"into a table":     {"INSERT INTO t BY NAME SELECT value" + from, 1235, "a flow into a table is not supported yet"},
 		"an id of its own": {"INSERT INTO " + write("out", "exactlyOnce => true", "transactionalId => 'x'") + " BY NAME SELECT value" + from, 31005, "'transactionalId' is refused"},

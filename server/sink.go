@@ -117,6 +117,12 @@ func (x *session) insertIntoSink(c *sql.Context, st *statement, values map[strin
 			return err
 		}
 	}
+	if gone, ok := r.(interface{ ReturnsRows() error }); ok && args.ExactlyOnce {
+		// A client that has gone does not learn that all was written, and likely writes it again.
+		if err := gone.ReturnsRows(); err != nil {
+			return err
+		}
+	}
 	n, err := x.writeRows(c, s, node, args, queried)
 	if err != nil {
 		return err

@@ -26,9 +26,10 @@ type PoolOptions struct {
 
 // Pool keeps the connections of a process, by Config key. All methods may be called from several goroutines.
 type Pool struct {
-	opts PoolOptions
-	stop chan struct{}
-	done chan struct{}
+	opts   PoolOptions
+	stop   chan struct{}
+	done   chan struct{}
+	behind *behind
 
 	mu     sync.Mutex
 	closed bool
@@ -43,12 +44,12 @@ func NewPool(opts PoolOptions) *Pool {
 	if opts.IdleTimeout <= 0 {
 		opts.IdleTimeout = time.Minute
 	}
-	p := &Pool{opts: opts, stop: make(chan struct{}), done: make(chan struct{}), groups: map[string]*group{}}
+	p := &Pool{opts: opts, stop: make(chan struct{}), done: make(chan struct{}), behind: newBehind(), groups: map[string]*group{}}
 	go p.sweep()
 	return p
 }
 
-// Close closes every connection, also those that scans still use, and waits for the pool's goroutine. It is safe to call twice.
+// Close closes every connection, also those that scans still use, and waits for the pool's goroutines. It is safe to call twice.
 func (p *Pool) Close() {
 	p.mu.Lock()
 	if p.closed {
@@ -62,6 +63,7 @@ func (p *Pool) Close() {
 	p.mu.Unlock()
 	close(p.stop)
 	<-p.done
+	p.behind.close()
 	for _, g := range groups {
 		g.mu.Lock()
 		g.closed = true
@@ -114,7 +116,7 @@ func (p *Pool) Cluster(_ context.Context, cfg Config) (*Cluster, error) {
 	key := cfg.Key()
 	g := p.groups[key]
 	if g == nil {
-		g = &group{cfg: cfg, opts: p.opts}
+		g = &group{cfg: cfg, opts: p.opts, behind: p.behind}
 		p.groups[key] = g
 	}
 	return &Cluster{cfg: cfg, group: g}, nil
@@ -124,8 +126,9 @@ var errPoolClosed = sqlerr.New(sqlerr.ServerGone, "the server is shutting down")
 
 // group is the clients that share a Config key: one for planning and up to MaxLanes for fetching.
 type group struct {
-	cfg  Config
-	opts PoolOptions
+	cfg    Config
+	opts   PoolOptions
+	behind *behind
 
 	mu      sync.Mutex
 	closed  bool

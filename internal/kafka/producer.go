@@ -39,6 +39,9 @@ type Producer struct {
 	// The watch looks whether records that wait are acknowledged.
 	stop, stopped chan struct{}
 	closing       sync.Once
+
+	// left says that an Abort goes on behind its caller and will close the producer.
+	left bool
 }
 
 // Outgoing is a record to be written. What its fields refer to may be reused once Send has returned.
@@ -114,6 +117,12 @@ func (p *Producer) connect(ctx context.Context) error {
 
 // Close ends the producer: what was not flushed may or may not be written, a transaction that is open is left to the broker's time-out.
 func (p *Producer) Close() {
+	if !p.left {
+		p.shut()
+	}
+}
+
+func (p *Producer) shut() {
 	p.closing.Do(func() { close(p.stop) })
 	<-p.stopped
 	p.client.kgo.Close()

@@ -3,6 +3,7 @@ package kafka
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -67,14 +68,47 @@ func (p *Producer) AwaitVisible(ctx context.Context) {
 	}
 }
 
-// abortWait bounds an Abort: the statement is over, and nobody else waits for it.
-const abortWait = 5 * time.Second
+// abortWait bounds an Abort, and abortGrace how long it goes on for a caller who does not want to wait any more: brokers that are there take some milliseconds.
+const (
+	abortWait  = 5 * time.Second
+	abortGrace = 200 * time.Millisecond
+)
 
-// Abort ends the transaction without a trace, whatever became of its records; the producer can begin another. It is not interrupted by the end of ctx.
+// Abort ends the transaction without a trace, whatever became of its records; the producer can begin another. When ctx ends before that is done, as it has when the statement
+// was killed, the caller waits no longer: the transaction is then ended behind it, the producer is closed after that, and nothing but Close may be called.
 func (p *Producer) Abort(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), abortWait)
-	defer cancel()
 	p.slab, p.arena = nil, nil
+	done := make(chan error, 1)
+	var ended atomic.Bool // one side has done with it: the caller or the goroutine
+	p.cluster.group.behind.run(func(life context.Context) {
+		life, cancel := context.WithTimeout(life, abortWait)
+		defer cancel()
+		err := p.abort(life)
+		done <- err
+		if ended.Swap(true) {
+			p.shut()
+		}
+	})
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+	}
+	grace := time.NewTimer(abortGrace)
+	defer grace.Stop()
+	select {
+	case err := <-done:
+		return err
+	case <-grace.C:
+	}
+	if ended.Swap(true) { // just now
+		return <-done
+	}
+	p.left = true
+	return context.Cause(ctx)
+}
+
+func (p *Producer) abort(ctx context.Context) error {
 	if err := p.client.kgo.AbortBufferedRecords(ctx); err != nil {
 		return p.endError(err)
 	}

@@ -2,6 +2,7 @@ package kafka_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -144,5 +145,38 @@ func TestTheEmbeddedBrokerHidesWhatIsNotCommitted(t *testing.T) {
 	}
 	if err := p.Abort(t.Context()); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// A pool that is closed ends what an Abort has left to it.
+func TestAnAbortThatNobodyWaitsForEndsWithThePool(t *testing.T) {
+	b := testkit.StartBroker(t)
+	b.Topic(t, "a", 1, nil)
+	pool := kafka.NewPool(kafka.PoolOptions{})
+	defer pool.Close()
+	c, err := pool.Cluster(t.Context(), kafka.Config{Brokers: b.Addrs})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := c.NewProducer(t.Context(), kafka.ProducerOptions{TransactionalID: "f"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	begin(t, p)
+	sendAll(t, p, 0, 5)
+	if err := p.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	b.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	began := time.Now()
+	if err := p.Abort(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+	p.Close()
+	pool.Close()
+	if took := time.Since(began); took > 2*time.Second {
+		t.Errorf("took %v", took)
 	}
 }

@@ -11,6 +11,8 @@ type Plan struct {
 	// slots is the number of places in the trie where a value is wanted; slot[i] is the one of path i.
 	slots int
 	slot  []int32
+	// straight: slot i is that of path i.
+	straight bool
 	// tails[i], when not nil, is the plan of what follows the first [*] of path i. anyTail: there is one.
 	tails   []*Plan
 	anyTail bool
@@ -77,6 +79,10 @@ func Compile(paths []Path) *Plan {
 		ends[n] = append(ends[n], i)
 	}
 	p.number(p.root, ends)
+	p.straight = p.slots == len(paths)
+	for i, s := range p.slot {
+		p.straight = p.straight && int(s) == i
+	}
 	return p
 }
 

@@ -34,8 +34,8 @@ func scanString(b []byte, p int) (int, Flags) {
 	start := p
 	for {
 		// Eight bytes at a time up to one to look at.
-		for p+8 <= len(b) {
-			m := special(binary.LittleEndian.Uint64(b[p:]))
+		for p >= 0 && p <= len(b)-8 {
+			m := special(word(b, p))
 			if m == 0 {
 				p += 8
 				continue
@@ -80,26 +80,38 @@ func scanString(b []byte, p int) (int, Flags) {
 	}
 }
 
-// skipString is scanString for a string that nothing is wanted of; most are ASCII without escapes.
+// skipString is scanString for a string that nothing is wanted of.
 func skipString(b []byte, p int) int {
-	for q := p; q+8 <= len(b); q += 8 {
-		w := binary.LittleEndian.Uint64(b[q:])
-		if m := special(w); m != 0 {
-			if q += bits.TrailingZeros64(m) >> 3; b[q] == '"' {
-				return q + 1
-			}
-			break
-		}
+	if end := closingQuote(b, p); end != 0 {
+		return end
 	}
 	p, _ = scanString(b, p)
 	return p
 }
 
+// closingQuote finds the end of a string that begins at p, when it is ASCII without escapes, as most are, and does not end within the last bytes of
+// the record; else it gives 0.
+func closingQuote(b []byte, p int) int {
+	for p >= 0 && p <= len(b)-8 {
+		if m := special(word(b, p)); m != 0 {
+			if q := p + bits.TrailingZeros64(m)>>3; q < len(b) && b[q] == '"' {
+				return q + 1
+			}
+			break
+		}
+		p += 8
+	}
+	return 0
+}
+
+// word is the eight bytes of b from p on. Whoever has compared p with 0 and len(b)-8 in this way reads them without another check.
+func word(b []byte, p int) uint64 { return binary.LittleEndian.Uint64(b[p : p+8]) }
+
 // special marks the bytes of w that are a quote, a backslash, a control character or beyond ASCII, the least of them rightly: a subtraction borrows from
-// the byte behind only where a byte is one of these, and a byte that is beyond ASCII counts anyway.
+// the byte behind only where a byte is one of these, and a byte that is beyond ASCII counts anyway. With the bit of 2 turned over, the quote and the control
+// characters are the bytes below 0x21.
 func special(w uint64) uint64 {
-	quote, slash := w^ones*'"', w^ones*'\\'
-	return ((quote - ones) | (slash - ones) | (w - ones*0x20) | w) & high
+	return (((w ^ ones*2) - ones*0x21) | ((w ^ ones*'\\') - ones) | w) & high
 }
 
 // badSequence finds the first byte from p on where UTF-8 breaks.

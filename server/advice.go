@@ -57,6 +57,9 @@ func advise(ctx context.Context, own *sqlerr.Error) error {
 	if !ok || len(own.Msg) > mostAdvised || len(c.Query()) > mostAdvised {
 		return own
 	}
+	if strings.HasSuffix(own.Msg, " cannot be altered") {
+		return own.WithHint("%s", alterHint)
+	}
 	m := notFound.FindStringSubmatch(own.Msg)
 	if m == nil {
 		return own
@@ -67,6 +70,9 @@ func advise(ctx context.Context, own *sqlerr.Error) error {
 	case sqlerr.NoFunction:
 		hint = e.functionLike(name, strings.HasPrefix(own.Msg, "table "))
 	case sqlerr.NoColumn, sqlerr.NoTable:
+		if strings.EqualFold(name, "schedule") && ofTables.MatchString(c.Query()) {
+			return own.WithHint("the schedule of a streaming table is dropped by ALTER STREAMING TABLE")
+		}
 		hint = nameMeant(c.Query(), name, own.Kind == sqlerr.NoTable, columnsRead(c))
 	}
 	if hint == "" {

@@ -112,6 +112,7 @@ var untyped = []struct {
 	message string
 	hint    string
 }{
+	{"error: table is not primary key alterable", sqlerr.NotSupported, "ALTER TABLE with a PRIMARY KEY is not supported", alterHint},
 	{"expected insert destination", sqlerr.NotAView, "the target of INSERT is not a table", "views are read only"},
 	{"table doesn't support UPDATE", sqlerr.NotSupported, "UPDATE is not supported: rows of tables can be added, and all of them removed", "INSERT adds rows, TRUNCATE TABLE removes all; CREATE TABLE … AS SELECT makes a table of some of them; views are read only"},
 	{"table doesn't support DELETE", sqlerr.NotSupported, "DELETE of some rows is not supported: rows of tables can be added, and all of them removed", "INSERT adds rows, TRUNCATE TABLE or DELETE without WHERE removes all; CREATE TABLE … AS SELECT makes a table of some of them; views are read only"},

@@ -122,6 +122,9 @@ func parseText(text string, mode dialect.Mode, options sqlparser.ParserOptions, 
 	if err := refuseUnkept(st.ast); err != nil {
 		return nil, err
 	}
+	if err := refuseAlter(st.ast); err != nil {
+		return nil, err
+	}
 	if grants, ok := st.ast.(*sqlparser.ShowGrants); ok && grants.For == nil {
 		grants.Auth = sqlparser.AuthInformation{AuthType: sqlparser.AuthType_IGNORE} // everybody may see their own
 	}
@@ -203,6 +206,9 @@ func syntaxError(ctx context.Context, text string, r *dialect.Result, options sq
 	at := r.Origin(pos)
 	for at > 0 && at < len(text) && nameByte(text[at-1]) && nameByte(text[at]) { // the parser counts what follows a dot from its second letter
 		at--
+	}
+	if meant := meantForStreaming(text, at); meant != nil {
+		return meant
 	}
 	message = strings.TrimSpace(message)
 	if message == "" {

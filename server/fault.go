@@ -176,8 +176,7 @@ func fault(ctx context.Context, err error) error {
 	for _, u := range untyped {
 		if strings.HasPrefix(err.Error(), u.begins) {
 			e := sqlerr.New(u.kind, "%s", cmp.Or(u.message, err.Error())).WithCause(err)
-			e.Hint = u.hint
-			return e
+			return e.WithFixedHint(u.hint)
 		}
 	}
 	if packet, ok := err.(*vmysql.SQLError); ok {

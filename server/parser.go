@@ -63,7 +63,7 @@ func parseIn(text string, mode dialect.Mode, options sqlparser.ParserOptions, ct
 	text = sql.RemoveSpaceAndDelimiter(text, ';')
 	shown := redact(text)
 	st, err := parseText(text, mode, options, ctx)
-	if err != nil && len(shown.secrets) > 0 {
+	if err != nil && shown.text != text {
 		// The message shows a part of the statement. The statement without its secrets has the same error in the same place.
 		if _, again := parseText(shown.text, mode, options, ctx); again != nil {
 			err = again

@@ -18,7 +18,8 @@ type redacted struct {
 
 // redact finds the secrets in the text of a statement: passwords of users (IDENTIFIED BY, SET PASSWORD), values of arguments whose name
 // says secret (sasl.jaas.config => '…', also as 'name', 'value' and inside JSON or property text), variables named like one, and passwords in URLs. It looks
-// at tokens, not at grammar: the text may be one that no parser accepts, which is when it ends up in a log.
+// at tokens, not at grammar: the text may be one that no parser accepts, which is when it ends up in a log. What is given to an argument that nobody
+// knows is not shown either: its name may be that of a secret with a slip.
 func redact(text string) redacted {
 	if !mayHoldSecret(text) {
 		return redacted{text: text}
@@ -59,9 +60,7 @@ func (r redacted) scrubError(err error) error {
 	if !ok {
 		e = sqlerr.New(sqlerr.Engine, "%s", err.Error())
 	}
-	c := *e
-	c.Msg, c.Detail, c.Hint, c.Err = r.scrub(e.Msg), r.scrub(e.Detail), r.scrub(e.Hint), nil
-	return &c
+	return e.Map(r.scrub)
 }
 
 // secretWords mark a name as that of a secret.
@@ -76,7 +75,7 @@ func mayHoldSecret(text string) bool {
 	if strings.Contains(lower, "identified") || strings.Contains(lower, "pass") || strings.Contains(lower, "connection") && strings.Contains(lower, "options") {
 		return true
 	}
-	return secretName(lower) || strings.Contains(text, "://") && strings.Contains(text, "@")
+	return secretName(lower) || strings.Contains(text, "=>") || strings.Contains(text, "://") && strings.Contains(text, "@")
 }
 
 func secretName(name string) bool {
@@ -107,6 +106,8 @@ type redactor struct {
 	lastLiteral  bool
 	// stores is set in CREATE CONNECTION and CREATE CREDENTIAL: no literal is shown, for a name with a slip says nothing about its value.
 	stores bool
+	// given is the argument whose value is read, nil for none.
+	given *given
 	// hidden: something was masked that is no secret by its name.
 	hidden bool
 }
@@ -215,7 +216,13 @@ func (r *redactor) punctuation(c byte) {
 		if r.depth < r.at {
 			r.armed = false
 		}
+		if r.given != nil && r.depth < r.given.depth {
+			r.given = nil
+		}
 	case ',':
+		if r.given != nil && r.given.comma(r.depth) {
+			r.given = nil
+		}
 		if r.lastLiteral && secretName(r.last) && len(r.last) < 128 {
 			// 'name', 'value': the rewritten form of an argument, or an entry of map(…).
 			r.arm()
@@ -223,11 +230,14 @@ func (r *redactor) punctuation(c byte) {
 			r.armed = false
 		}
 	case ';':
-		r.armed, r.stores, r.depth, r.at = false, false, 0, 0
+		r.armed, r.stores, r.given, r.depth, r.at = false, false, nil, 0, 0
 	case '=', ':':
 		// name => value, SET @password = value, OPTIONS (name = value)
 		if secretName(r.last) {
 			r.arm()
+		}
+		if strings.HasPrefix(r.text[r.pos:], "=>") {
+			r.given = givenTo(r.last, r.depth)
 		}
 	}
 	if c != '>' && c != '=' && c != ':' {
@@ -271,7 +281,7 @@ func (r *redactor) literal(q byte) {
 		r.out.WriteString(mask)
 		r.pos = end
 		r.push("", false)
-	case r.stores:
+	case r.stores, r.given != nil && r.given.hides(content):
 		r.out.WriteString(mask)
 		r.pos = end
 		r.push(strings.ToLower(content), true)

@@ -36,6 +36,14 @@ func TestRedactFindsSecrets(t *testing.T) {
 		"option as text":          `CREATE OR REPLACE CREDENTIAL c OPTIONS ('hosts' 'k', 'kafka.ssl.key.password' 'canary-3f1c')`,
 		"option with a slip":      `CREATE CONNECTION IF NOT EXISTS c OPTIONS (kafka.sasl.pasword 'canary-3f1c')`,
 		"option and arrow":        `CREATE CONNECTION c OPTIONS (kafka.sasl.aws.session.token => 'canary-3f1c')`,
+		"argument with a slip":    `SELECT * FROM read_kafka(subscribe => 't', kafka.sasl.jas.config => 'canary-3f1c')`,
+		"another slip":            "SELECT * FROM read_kafka(`kafka.sasl.jaas.confg` => 'canary-3f1c')",
+		"slip and expression":     `SELECT * FROM read_kafka(kafkasaslpw => concat('canary-3f1c', lower('canary-3f1c')), subscribe => 't')`,
+		"slip of a function":      `SELECT * FROM kafka_topics(pw => "canary-3f1c")`,
+		"slip in a map":           `SELECT * FROM read_kafka(consumer_config_updates => map('client.id', 'x', 'sasl.jas.config', 'canary-3f1c'))`,
+		"slip in an object":       `SELECT * FROM read_kafka(consumerConfig => '{"client.id": "x", "sasl.jas.config": "canary-3f1c"}')`,
+		"slip in a flow":          `INSERT INTO write_kafka(producerConfigUpdates => '{"sasl.jas.config": "canary-3f1c"', topic => 't') SELECT 1`,
+		"slip of a registry":      "SELECT * FROM read_kafka(`confluent.schema.registry.basic.usr` => 'u:canary-3f1c')",
 		"unterminated":            `CREATE USER a IDENTIFIED BY 'canary-3f1c`,
 		"no grammar":              `CREATE USERR a IDENTIFIED BY 'canary-3f1c' ('`,
 		"comment between":         `CREATE USER a IDENTIFIED BY /* x */ 'canary-3f1c'`,
@@ -62,21 +70,35 @@ func TestRedactFindsSecrets(t *testing.T) {
 func TestRedactKeepsTheRest(t *testing.T) {
 	for text, want := range map[string]string{
 		`SELECT 1`: `SELECT 1`,
-		`SELECT 'http://h:8081/a@b', 'http://u@h'`:                                                     `SELECT 'http://h:8081/a@b', 'http://u@h'`,
-		`SELECT password FROM users WHERE name = 'bob'`:                                                `SELECT password FROM users WHERE name = 'bob'`,
-		`CREATE USER a IDENTIFIED BY 'x' COMMENT 'hello'`:                                              `CREATE USER a IDENTIFIED BY '***' COMMENT 'hello'`,
-		"SELECT value FROM read_kafka(`kafka.x.password` => 'p', subscribe => 't')":                    "SELECT value FROM read_kafka(`kafka.x.password` => '***', subscribe => 't')",
-		`CREATE CONNECTION c OPTIONS (kafka.client.id 'x'); SELECT 'shown'`:                            `CREATE CONNECTION c OPTIONS (kafka.client.id '***'); SELECT 'shown'`,
-		`SELECT 1 FROM read_kafka(serviceCredential => 'c', subscribe => 't')`:                         `SELECT 1 FROM read_kafka(serviceCredential => 'c', subscribe => 't')`,
-		`SELECT connection_id(), 'options'`:                                                            `SELECT connection_id(), 'options'`,
-		"SELECT 1 FROM read_kafka(`kafka.sasl.password` => Secret ( 'a', 'k.1-x' ), subscribe => 't')": "SELECT 1 FROM read_kafka(`kafka.sasl.password` => Secret ( 'a', 'k.1-x' ), subscribe => 't')",
-		"SELECT 1 FROM read_kafka(`kafka.sasl.password` => secret('p'))":                               "SELECT 1 FROM read_kafka(`kafka.sasl.password` => secret('***'))",
-		"SELECT 1 FROM read_kafka(`kafka.sasl.password` => concat(secret('a', 'b'), 'c'))":             "SELECT 1 FROM read_kafka(`kafka.sasl.password` => concat(secret('a', 'b'), '***'))",
-		`CREATE USER a IDENTIFIED BY 'x'; SELECT 'shown'`:                                              `CREATE USER a IDENTIFIED BY '***'; SELECT 'shown'`,
+		`SELECT 'http://h:8081/a@b', 'http://u@h'`:                                                                                 `SELECT 'http://h:8081/a@b', 'http://u@h'`,
+		`SELECT password FROM users WHERE name = 'bob'`:                                                                            `SELECT password FROM users WHERE name = 'bob'`,
+		`CREATE USER a IDENTIFIED BY 'x' COMMENT 'hello'`:                                                                          `CREATE USER a IDENTIFIED BY '***' COMMENT 'hello'`,
+		"SELECT value FROM read_kafka(`kafka.x.password` => 'p', subscribe => 't')":                                                "SELECT value FROM read_kafka(`kafka.x.password` => '***', subscribe => 't')",
+		`CREATE CONNECTION c OPTIONS (kafka.client.id 'x'); SELECT 'shown'`:                                                        `CREATE CONNECTION c OPTIONS (kafka.client.id '***'); SELECT 'shown'`,
+		`SELECT 1 FROM read_kafka(serviceCredential => 'c', subscribe => 't')`:                                                     `SELECT 1 FROM read_kafka(serviceCredential => 'c', subscribe => 't')`,
+		"SELECT 1 FROM read_kafka(`kafka.client.id` => 'a', topics => concat('b', 'c'), starting_offsets => 'latest')":             "SELECT 1 FROM read_kafka(`kafka.client.id` => 'a', topics => concat('b', 'c'), starting_offsets => 'latest')",
+		`SELECT 1 FROM read_kafka(kafka.clientid => 'a', subscribe => 'b') WHERE value = 'c'`:                                      "SELECT 1 FROM read_kafka(kafka.clientid => '***', subscribe => 'b') WHERE value = 'c'",
+		`SELECT 1 FROM read_kafka(consumerConfigUpdates => map('client.id', 'a', 'kafka.fetch.max.bytes', '1'), subscribe => 'b')`: `SELECT 1 FROM read_kafka(consumerConfigUpdates => map('client.id', 'a', 'kafka.fetch.max.bytes', '1'), subscribe => 'b')`,
+		`SELECT 1 FROM read_kafka(consumerConfigUpdates => '{"client.id": "a"}')`:                                                  `SELECT 1 FROM read_kafka(consumerConfigUpdates => '{"client.id": "a"}')`,
+		"SELECT 1 FROM read_kafka(`confluent.schema.registry.ssl.truststore.location` => 'a')":                                     "SELECT 1 FROM read_kafka(`confluent.schema.registry.ssl.truststore.location` => 'a')",
+		`SELECT connection_id(), 'options'`:                                                                                        `SELECT connection_id(), 'options'`,
+		"SELECT 1 FROM read_kafka(`kafka.sasl.password` => Secret ( 'a', 'k.1-x' ), subscribe => 't')":                             "SELECT 1 FROM read_kafka(`kafka.sasl.password` => Secret ( 'a', 'k.1-x' ), subscribe => 't')",
+		"SELECT 1 FROM read_kafka(`kafka.sasl.password` => secret('p'))":                                                           "SELECT 1 FROM read_kafka(`kafka.sasl.password` => secret('***'))",
+		"SELECT 1 FROM read_kafka(`kafka.sasl.password` => concat(secret('a', 'b'), 'c'))":                                         "SELECT 1 FROM read_kafka(`kafka.sasl.password` => concat(secret('a', 'b'), '***'))",
+		`CREATE USER a IDENTIFIED BY 'x'; SELECT 'shown'`:                                                                          `CREATE USER a IDENTIFIED BY '***'; SELECT 'shown'`,
 	} {
 		if got := redact(text).text; got != want {
 			t.Errorf("redact(%s)\n got %s\nwant %s", text, got, want)
 		}
+	}
+}
+
+// A password was a word of a hint, and the user read a hint with a hole in it.
+func TestPasswordsThatAreWordsLeaveHintsWhole(t *testing.T) {
+	db := start(t).root(t)
+	err := attempt(db, "SELECT * FROM read_kafka(bootstrapServers => 'b:1', subscribe => 't', `kafka.sasl.password` => 'mean', startingOffset => 'latest')")
+	if err == nil || !strings.Contains(err.Error(), "did you mean 'startingOffsets'?") {
+		t.Error(err)
 	}
 }
 

@@ -40,7 +40,7 @@ func (x *session) failed(shown redacted, start time.Time, err error) {
 		}
 	}
 	x.engine.log.Log(context.Background(), level, "statement failed", "connection", x.id, "user", x.client.User, "statement", shown.text,
-		"error", shown.scrub(err.Error()), "symbol", symbol, "took", time.Since(start).String())
+		"error", shown.scrubError(err).Error(), "symbol", symbol, "took", time.Since(start).String())
 }
 
 // statementKind is the label of a statement in the metrics.

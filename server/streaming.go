@@ -137,7 +137,7 @@ func (x *session) createStreaming(c *sql.Context, st *statement, own dialect.Cre
 }
 
 // holdsSecret reports whether a query has a secret in clear.
-func holdsSecret(query string) bool { return redact(query).text != query }
+func holdsSecret(query string) bool { return len(redact(query).secrets) > 0 }
 
 // ensureDatabase makes a database that does not exist.
 func (x *session) ensureDatabase(c *sql.Context, name string) (made bool, err error) {

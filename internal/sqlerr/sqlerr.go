@@ -60,25 +60,35 @@ type Error struct {
 	Msg, Detail, Hint string
 	// Err is the cause, for errors.Is and the log. It is not shown to the user, except by callers that put it into Msg or Detail.
 	Err error
+
+	// What the texts were made of, for Map.
+	msg, detail, hint template
 }
 
 // New builds an Error; the format verbs are those of fmt.Sprintf. %w is allowed and sets the cause.
 func New(k *Kind, format string, args ...any) *Error {
 	e := fmt.Errorf(format, args...)
-	return &Error{Kind: k, Msg: e.Error(), Err: errors.Unwrap(e)}
+	return &Error{Kind: k, Msg: e.Error(), Err: errors.Unwrap(e), msg: template{format, args}}
 }
 
 // WithHint returns e with a hint: what the user can do.
 func (e *Error) WithHint(format string, args ...any) *Error {
 	c := *e
-	c.Hint = fmt.Sprintf(format, args...)
+	c.Hint, c.hint = fmt.Sprintf(format, args...), template{format, args}
+	return &c
+}
+
+// WithFixedHint is WithHint for a text that is no format: it comes from a table of hints.
+func (e *Error) WithFixedHint(text string) *Error {
+	c := *e
+	c.Hint, c.hint = text, template{format: strings.ReplaceAll(text, "%", "%%")}
 	return &c
 }
 
 // WithDetail returns e with a second sentence of facts.
 func (e *Error) WithDetail(format string, args ...any) *Error {
 	c := *e
-	c.Detail = fmt.Sprintf(format, args...)
+	c.Detail, c.detail = fmt.Sprintf(format, args...), template{format, args}
 	return &c
 }
 

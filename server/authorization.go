@@ -17,7 +17,11 @@ type authorization struct{ sql.AuthorizationHandler }
 // HandleAuth implements sql.AuthorizationHandler.
 func (a authorization) HandleAuth(ctx *sql.Context, state sql.AuthorizationQueryState, what sqlparser.AuthInformation) error {
 	err := a.AuthorizationHandler.HandleAuth(ctx, state, what)
-	if !sql.ErrPrivilegeCheckFailed.Is(err) {
+	switch {
+	case sql.ErrPrivilegeCheckFailed.Is(err):
+	case ofTable(what) && (sql.ErrDatabaseAccessDeniedForUser.Is(err) || sql.ErrTableAccessDeniedForUser.Is(err)):
+		// What needs a privilege on a table names the table, whatever else in its database the user may see.
+	default:
 		return err
 	}
 	command := strings.ReplaceAll(what.AuthType, "_", " ")
@@ -40,17 +44,22 @@ func deniedObject(ctx *sql.Context, what sqlparser.AuthInformation) string {
 		}
 		return names[i]
 	}
-	switch what.TargetType {
-	case sqlparser.AuthTargetType_DatabaseIdentifiers:
-		if len(names) > 0 {
-			return " for database '" + database(0) + "'"
-		}
-	case sqlparser.AuthTargetType_SingleTableIdentifier, sqlparser.AuthTargetType_MultipleTableIdentifiers, sqlparser.AuthTargetType_TableColumn:
-		if len(names) > 1 {
-			return " for table '" + database(0) + "." + names[1] + "'"
-		}
+	switch {
+	case what.TargetType == sqlparser.AuthTargetType_DatabaseIdentifiers && len(names) > 0:
+		return " for database '" + database(0) + "'"
+	case ofTable(what):
+		return " for table '" + database(0) + "." + names[1] + "'"
 	}
 	return ""
+}
+
+// ofTable reports whether a privilege on a table is needed.
+func ofTable(what sqlparser.AuthInformation) bool {
+	switch what.TargetType {
+	case sqlparser.AuthTargetType_SingleTableIdentifier, sqlparser.AuthTargetType_MultipleTableIdentifiers, sqlparser.AuthTargetType_TableColumn:
+		return len(what.TargetNames) > 1
+	}
+	return false
 }
 
 // HandleAuthNode implements sql.AuthorizationHandler. The nodes that are asked are calls of our table functions, also those inside views.
@@ -72,6 +81,9 @@ func (a authorization) HandleAuthNode(ctx *sql.Context, state sql.AuthorizationQ
 // deniedUser is the account in the engine's error, such as 'reader'@'%'.
 func deniedUser(err error) string {
 	_, user, _ := strings.Cut(err.Error(), "user ")
+	for _, object := range []string{" to database ", " to table "} {
+		user, _, _ = strings.Cut(user, object)
+	}
 	return user
 }
 
@@ -79,9 +91,11 @@ func deniedUser(err error) string {
 func authorizeShow(show *sqlparser.Show) {
 	switch strings.ToLower(show.Type) {
 	case "create table", "create view":
-		show.Auth = sqlparser.AuthInformation{
-			AuthType: sqlparser.AuthType_SELECT, TargetType: sqlparser.AuthTargetType_SingleTableIdentifier,
-			TargetNames: []string{show.Table.DbQualifier.String(), show.Table.Name.String()},
-		}
+		show.Auth = selectOf(show.Table.DbQualifier.String(), show.Table.Name.String())
 	}
+}
+
+// selectOf is the need of SELECT on a table.
+func selectOf(db, table string) sqlparser.AuthInformation {
+	return sqlparser.AuthInformation{AuthType: sqlparser.AuthType_SELECT, TargetType: sqlparser.AuthTargetType_SingleTableIdentifier, TargetNames: []string{db, table}}
 }

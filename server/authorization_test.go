@@ -42,3 +42,44 @@ func TestWhatAUserMayNotReadIsNotShown(t *testing.T) {
 	want(t, db, "SELECT count(*) FROM information_schema.tables WHERE table_schema = 'main'", "count(*)\n4")
 	want(t, db, "SHOW TABLES", "Tables_in_main\nhidden_table\nhidden_view\nopen_table\nopen_view")
 }
+
+// event_log of a table without rights was empty, and SHOW CREATE said of some tables that they do not exist, of others that they are denied: who may not read a table
+// is told so, with MySQL's number, whether it is there or not.
+func TestWhoMayNotReadATableIsToldTheSameByAll(t *testing.T) {
+	b, _, _ := ordersTopic(t, 1)
+	b.Topic(t, "copies", 1, nil)
+	r := start(t)
+	db := r.root(t)
+	for _, s := range []string{
+		"CREATE STREAMING TABLE there AS SELECT offset FROM " + ordersRead(b), "CREATE TABLE plain (id INT)", "CREATE DATABASE other",
+		"CREATE FLOW f AS INSERT INTO write_kafka(bootstrapServers => '" + b.Addrs[0] + "', topic => 'copies') SELECT value FROM " + ordersRead(b),
+		"CREATE USER stranger IDENTIFIED BY 'p'", "GRANT SELECT ON other.* TO stranger", "CREATE USER guest IDENTIFIED BY 'p'", "GRANT SELECT ON main.plain TO guest",
+		"CREATE USER reader IDENTIFIED BY 'p'", "GRANT SELECT ON main.there TO reader", "GRANT SELECT ON main.f TO reader",
+	} {
+		do(t, db, s)
+	}
+	statements := []string{
+		"SELECT * FROM main.%", "SELECT * FROM event_log(TABLE(main.%))", "SELECT * FROM event_log(main.%) AS l JOIN event_log(main.%) AS m", "EXPLAIN SELECT * FROM event_log(main.%)",
+		"SHOW CREATE TABLE main.%", "SHOW CREATE STREAMING TABLE main.%", "SHOW CREATE FLOW main.%", "DESCRIBE EXTENDED main.%",
+	}
+	for _, user := range []string{"stranger:p@/other", "guest:p@/main"} {
+		as := r.connect(t, user)
+		for _, s := range statements {
+			for _, name := range []string{"there", "f", "nowhere"} {
+				_, err := rows(as, strings.ReplaceAll(s, "%", name))
+				wantError(t, err, 1142, "42000", "SELECT command denied to user '"+user[:strings.Index(user, ":")]+"'@'%' for table 'main."+name+"'")
+			}
+		}
+	}
+	as := r.connect(t, "reader:p@/main")
+	for _, name := range []string{"there", "f"} {
+		if _, err := values(as, "SELECT event_type FROM event_log("+name+")"); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for s, message := range map[string]string{"SELECT * FROM event_log(nowhere)": "table 'main.nowhere' does not exist", "SELECT * FROM event_log(plain)": "table 'main.plain' is not a streaming table"} {
+		if err := attempt(db, s); err == nil || !strings.Contains(err.Error(), message) {
+			t.Errorf("%s: %v", s, err)
+		}
+	}
+}

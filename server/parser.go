@@ -36,6 +36,8 @@ type statement struct {
 	params int
 	// unknown are system variables that do not exist and stand for NULL.
 	unknown []string
+	// logs are the tables whose event logs are read.
+	logs []dialect.TableName
 	// session are uses of variables that are facts of the session, such as @@warning_count; they are given values at each execution.
 	session []sessionVariable
 }
@@ -92,7 +94,7 @@ func parseText(text string, mode dialect.Mode, options sqlparser.ParserOptions, 
 	if err != nil {
 		return nil, err
 	}
-	st.params = r.Params
+	st.params, st.logs = r.Params, r.EventLogs
 	switch own := r.Statement.(type) {
 	case nil:
 	case dialect.Explain:
@@ -158,7 +160,7 @@ func explain(st *statement, e dialect.Explain, mode dialect.Mode, options sqlpar
 	if inner.ast == nil {
 		return nil, sqlerr.New(sqlerr.NotSupported, "EXPLAIN of this statement is not supported yet")
 	}
-	st.params = inner.params
+	st.params, st.logs = inner.params, inner.logs
 	format := sqlparser.TreeStr
 	if e.Format == "JSON" {
 		format = planner.ExplainJSON

@@ -123,6 +123,11 @@ func (x *session) answer(c *sql.Context, st *statement, values map[string]sqlpar
 		v.column.StoredProcVal = x.sessionValue(v.name)
 	}
 	x.startWarnings(c, st.ast)
+	for _, n := range st.logs {
+		if err := x.mayReadLog(c, n); err != nil {
+			return err
+		}
+	}
 	switch own := st.own.(type) {
 	case nil:
 	case dialect.Unsupported:

@@ -233,19 +233,27 @@ func (x *session) dropStreaming(c *sql.Context, own dialect.DropStreamingTable) 
 	return x.engine.streaming.Drop(c, name)
 }
 
-// streamingTable finds a streaming table that the user may see.
+// streamingTable finds a table, or a flow, that the user may read. Who may not is told what SELECT would tell them, whether it is there or not.
 func (x *session) streamingTable(c *sql.Context, n dialect.TableName) (streaming.Name, catalog.Table, error) {
 	name := x.nameOf(n)
+	handler := x.engine.Analyzer.Catalog.AuthorizationHandler()
+	if err := handler.HandleAuth(c, handler.NewQueryState(c), selectOf(name.Database, name.Table)); err != nil {
+		return name, catalog.Table{}, err
+	}
 	t, ok := x.engine.catalog.Table(name.Database, name.Table)
-	if !ok || !x.maySee(c, name.Database, name.Table) {
+	if !ok {
 		return name, t, sqlerr.New(sqlerr.NoTable, "table '%s' does not exist", name)
 	}
 	return name, t, nil
 }
 
-// maySee reports whether the user may read a table.
-func (x *session) maySee(c *sql.Context, db, table string) bool {
-	return x.engine.users.UserHasPrivileges(c, sql.NewPrivilegedOperation(sql.PrivilegeCheckSubject{Database: db, Table: table}, sql.PrivilegeType_Select))
+// mayReadLog reports whether the user may read the event log of a table: that of a table that they may read.
+func (x *session) mayReadLog(c *sql.Context, n dialect.TableName) error {
+	name, t, err := x.streamingTable(c, n)
+	if err == nil && t.Streaming == nil {
+		err = sqlerr.New(sqlerr.TableState, "table '%s' is not a streaming table", name).WithHint("SHOW STREAMING TABLES and SHOW FLOWS list what has an event log")
+	}
+	return err
 }
 
 func (x *session) showCreateStreaming(c *sql.Context, n dialect.TableName, r results) error {

@@ -36,6 +36,7 @@ func (r *rewriter) eventLog() bool {
 	if after := r.tokens[next]; after.word != wordAs && !after.named() {
 		text += " AS event_log"
 	}
+	r.logs = append(r.logs, name)
 	r.replace(start.start, r.tokens[next-1].end, text)
 	r.at = next
 	r.top().wantTable = false

@@ -27,6 +27,8 @@ type Result struct {
 	Statement Statement
 	// Params is the number of ? placeholders in SQL.
 	Params int
+	// EventLogs are the tables whose logs event_log(…) reads, which is a query of information_schema in SQL.
+	EventLogs []TableName
 
 	original string
 	mode     Mode

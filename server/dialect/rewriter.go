@@ -47,7 +47,7 @@ func rewrite(text string, m Mode) (*Result, error) {
 	if r.err != nil {
 		return nil, r.err
 	}
-	result.Params = r.params
+	result.Params, result.EventLogs = r.params, r.logs
 	if len(r.edits) > 0 || statement != nil {
 		result.items = r.items
 		result.apply(r.edits, start, end)
@@ -74,6 +74,7 @@ type rewriter struct {
 
 	edits []edit
 	items []item
+	logs  []TableName
 	// streaming is the token where the name of a call with STREAM begins.
 	streaming int
 	// table is set once TABLE was seen: the parenthesis behind the name of a new table holds its columns.

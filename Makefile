@@ -5,6 +5,8 @@ PKG   ?= ./...
 TESTS ?= .
 # CI sets CI=true: -race, more histories and queries, fuzzing. A stranger waits minutes, not an hour.
 RACE  := $(if $(CI),-race,)
+# How long the tests of a package may take: minutes of kills and comparisons, on a machine that does other things besides.
+LONGEST := 30m
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 export CGO_ENABLED ?= 0
 # The race detector needs cgo; nothing else does.
@@ -26,12 +28,12 @@ demo: build ## embedded broker, sample topics, a tour of statements; needs nothi
 
 .PHONY: test
 test: ## everything that needs only Go
-	go test -tags $(TAGS) $(RACE) -run '$(TESTS)' $(PKG)
-	$(if $(RACE),CGO_ENABLED=0 go test -tags $(TAGS) -run '^TestGeneratedQueriesAgree$$' ./planner)
+	go test -tags $(TAGS) $(RACE) -timeout $(LONGEST) -run '$(TESTS)' $(PKG)
+	$(if $(RACE),CGO_ENABLED=0 go test -tags $(TAGS) -timeout $(LONGEST) -run '^TestGeneratedQueriesAgree$$' ./planner)
 
 .PHONY: race
 race: ## the same with the race detector
-	go test -tags $(TAGS) -race -run '$(TESTS)' $(PKG)
+	go test -tags $(TAGS) -race -timeout $(LONGEST) -run '$(TESTS)' $(PKG)
 
 .PHONY: lint
 lint: ## formatting, vet, staticcheck, the layers, cross-builds

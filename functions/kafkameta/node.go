@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/dolthub/go-mysql-server/sql"
-	"github.com/dolthub/go-mysql-server/sql/expression"
 
 	"millrace/functions/named"
 	"millrace/functions/readkafka"
@@ -18,9 +17,8 @@ import (
 // node is a call of a table function in a plan. It is immutable but for gathered.
 type node struct {
 	*Function
+	named.Call
 	env      readkafka.Env
-	db       sql.Database
-	exprs    []sql.Expression
 	args     []named.Arg
 	gathered *gathered
 }
@@ -43,14 +41,14 @@ func (f *Function) call() string {
 func New(env readkafka.Env) []sql.TableFunction {
 	var out []sql.TableFunction
 	for _, f := range Functions() {
-		out = append(out, &node{Function: f, env: env})
+		out = append(out, &node{Function: f, Call: named.NewCall(f.Name, nil, nil), env: env})
 	}
 	return out
 }
 
 // NewInstance implements sql.TableFunction: a call with its arguments.
 func (n *node) NewInstance(ctx *sql.Context, db sql.Database, exprs []sql.Expression) (sql.Node, error) {
-	call := &node{Function: n.Function, env: n.env, db: db, exprs: exprs, gathered: new(gathered)}
+	call := &node{Function: n.Function, Call: named.NewCall(n.Name(), db, exprs), env: n.env, gathered: new(gathered)}
 	var err error
 	if call.args, err = named.Args(ctx, n.Function.Name, n.Function.Name+n.Function.call(), exprs); err != nil {
 		return nil, err
@@ -170,55 +168,28 @@ func (g *gathered) get(ctx *sql.Context, gather func(*sql.Context) ([]sql.Row, e
 	return rows, nil
 }
 
-// Schema implements sql.Node.
-func (n *node) Schema(*sql.Context) sql.Schema {
-	db := ""
-	if n.db != nil {
-		db = n.db.Name()
-	}
-	return n.schema(db)
-}
+// Name implements sql.Nameable.
+func (n *node) Name() string { return n.Call.Name() }
 
-// Resolved implements sql.Node.
-func (n *node) Resolved() bool { return expression.ExpressionsResolved(n.exprs...) }
+// Schema implements sql.Node.
+func (n *node) Schema(*sql.Context) sql.Schema { return n.schema(n.DatabaseName()) }
 
 // IsReadOnly implements sql.Node.
 func (n *node) IsReadOnly() bool { return true }
 
-// Children implements sql.Node.
-func (n *node) Children() []sql.Node { return nil }
-
 // WithChildren implements sql.Node.
 func (n *node) WithChildren(_ *sql.Context, children ...sql.Node) (sql.Node, error) {
-	if len(children) != 0 {
-		return nil, sql.ErrInvalidChildrenNumber.New(n, len(children), 0)
-	}
-	return n, nil
+	return n.Leaf(n, children)
 }
-
-// Expressions implements sql.Expressioner.
-func (n *node) Expressions() []sql.Expression { return n.exprs }
 
 // WithExpressions implements sql.Expressioner.
 func (n *node) WithExpressions(ctx *sql.Context, exprs ...sql.Expression) (sql.Node, error) {
-	if len(exprs) != len(n.exprs) {
-		return nil, sql.ErrInvalidChildrenNumber.New(n, len(exprs), len(n.exprs))
-	}
-	return n.NewInstance(ctx, n.db, exprs)
+	return n.With(ctx, n, exprs, n.NewInstance)
 }
-
-// Name implements sql.Nameable.
-func (n *node) Name() string { return n.Function.Name }
-
-// Database implements sql.Databaser.
-func (n *node) Database() sql.Database { return n.db }
 
 // WithDatabase implements sql.Databaser.
 func (n *node) WithDatabase(db sql.Database) (sql.Node, error) {
 	c := *n
-	c.db = db
+	c.Call = n.In(db)
 	return &c, nil
 }
-
-// String implements sql.Node. It shows no argument: some are secret.
-func (n *node) String() string { return n.Function.Name }

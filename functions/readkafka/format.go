@@ -28,11 +28,11 @@ import (
 func (n *Node) decoding(ctx *sql.Context) (*layout, error) {
 	f := &n.format
 	if f.raw() {
-		l := rawLayout(n.databaseName(), f.Headers, f.Payload)
+		l := rawLayout(n.DatabaseName(), f.Headers, f.Payload)
 		l.SkipTombstones = f.SkipTombstones
 		return l, nil
 	}
-	l := newLayout(n.databaseName())
+	l := newLayout(n.DatabaseName())
 	l.SkipTombstones = f.SkipTombstones
 	value, err := n.schemaOf(ctx, f.Value, partValue)
 	if err != nil {

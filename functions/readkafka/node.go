@@ -7,7 +7,6 @@ import (
 	"sync/atomic"
 
 	"github.com/dolthub/go-mysql-server/sql"
-	"github.com/dolthub/go-mysql-server/sql/expression"
 
 	"millrace/functions/named"
 	"millrace/internal/kafka"
@@ -42,9 +41,8 @@ type Env struct {
 
 // Node is a call of read_kafka in a plan. It is immutable.
 type Node struct {
-	env  Env
-	db   sql.Database
-	args []sql.Expression
+	named.Call
+	env Env
 	// named are the arguments by name.
 	named []named.Arg
 	// bound are the arguments, when all were known at planning; nil with a parameter or a user variable.
@@ -66,7 +64,7 @@ var (
 )
 
 // New is the function to register as Name with the engine's provider of table functions.
-func New(env Env) sql.TableFunction { return &Node{env: env} }
+func New(env Env) sql.TableFunction { return &Node{Call: named.NewCall(Name, nil, nil), env: env} }
 
 // NewInstance implements sql.TableFunction: a call with its arguments.
 func (n *Node) NewInstance(ctx *sql.Context, db sql.Database, args []sql.Expression) (sql.Node, error) {
@@ -75,7 +73,7 @@ func (n *Node) NewInstance(ctx *sql.Context, db sql.Database, args []sql.Express
 
 // instance makes a call. before is the same call with other arguments, nil for none: columns that it has found need not be looked for again.
 func (n *Node) instance(ctx *sql.Context, db sql.Database, args []sql.Expression, before *Node) (sql.Node, error) {
-	call := &Node{env: n.env, db: db, args: args, warned: new(atomic.Bool)}
+	call := &Node{Call: named.NewCall(Name, db, args), env: n.env, warned: new(atomic.Bool)}
 	var err error
 	if call.named, err = named.Args(ctx, Name, Name+"(bootstrapServers => 'broker:9092', subscribe => 'topic')", args); err != nil {
 		return nil, err
@@ -107,7 +105,7 @@ func (n *Node) decide(ctx *sql.Context, before *Node) error {
 		}
 		if named.HasParameter(a.Value) {
 			n.undecided = true
-			n.layout = rawLayout(n.databaseName(), true, true)
+			n.layout = rawLayout(n.DatabaseName(), true, true)
 			return nil
 		}
 		deciding = append(deciding, a)
@@ -131,12 +129,12 @@ func (n *Node) decide(ctx *sql.Context, before *Node) error {
 	n.format = f
 	if f.asks() && n.env.Privileges != nil && !Allowed(ctx, n.env.Privileges(), n.named) {
 		// The engine refuses the call once it is made; until then it must not reach out for who may not make it.
-		n.layout = rawLayout(n.databaseName(), true, true)
+		n.layout = rawLayout(n.DatabaseName(), true, true)
 		return nil
 	}
 	if f.needsTopic() && slices.ContainsFunc(n.named, func(a named.Arg) bool { return named.HasParameter(a.Value) }) {
 		n.undecided = true
-		n.layout = rawLayout(n.databaseName(), true, true)
+		n.layout = rawLayout(n.DatabaseName(), true, true)
 		return nil
 	}
 	n.layout, err = n.decoding(ctx)
@@ -150,13 +148,6 @@ func (n *Node) columns() []string {
 		names[i] = c.Name
 	}
 	return names
-}
-
-func (n *Node) databaseName() string {
-	if n.db == nil {
-		return ""
-	}
-	return n.db.Name()
 }
 
 // bind evaluates the arguments.
@@ -274,46 +265,24 @@ func (n *Node) RowIter(ctx *sql.Context, _ sql.Row) (sql.RowIter, error) {
 // Schema implements sql.Node.
 func (n *Node) Schema(*sql.Context) sql.Schema { return n.layout.schema }
 
-// Resolved implements sql.Node.
-func (n *Node) Resolved() bool { return expression.ExpressionsResolved(n.args...) }
-
 // IsReadOnly implements sql.Node.
 func (n *Node) IsReadOnly() bool { return true }
 
-// Children implements sql.Node.
-func (n *Node) Children() []sql.Node { return nil }
-
 // WithChildren implements sql.Node.
 func (n *Node) WithChildren(_ *sql.Context, children ...sql.Node) (sql.Node, error) {
-	if len(children) != 0 {
-		return nil, sql.ErrInvalidChildrenNumber.New(n, len(children), 0)
-	}
-	return n, nil
+	return n.Leaf(n, children)
 }
-
-// Expressions implements sql.Expressioner.
-func (n *Node) Expressions() []sql.Expression { return n.args }
 
 // WithExpressions implements sql.Expressioner.
-func (n *Node) WithExpressions(ctx *sql.Context, args ...sql.Expression) (sql.Node, error) {
-	if len(args) != len(n.args) {
-		return nil, sql.ErrInvalidChildrenNumber.New(n, len(args), len(n.args))
-	}
-	return n.instance(ctx, n.db, args, n)
+func (n *Node) WithExpressions(ctx *sql.Context, exprs ...sql.Expression) (sql.Node, error) {
+	return n.With(ctx, n, exprs, func(ctx *sql.Context, db sql.Database, exprs []sql.Expression) (sql.Node, error) {
+		return n.instance(ctx, db, exprs, n)
+	})
 }
-
-// Name implements sql.Nameable.
-func (n *Node) Name() string { return Name }
-
-// Database implements sql.Databaser.
-func (n *Node) Database() sql.Database { return n.db }
 
 // WithDatabase implements sql.Databaser.
 func (n *Node) WithDatabase(db sql.Database) (sql.Node, error) {
 	c := *n
-	c.db = db
+	c.Call = n.In(db)
 	return &c, nil
 }
-
-// String implements sql.Node. It shows no argument: some are secret.
-func (n *Node) String() string { return Name }

@@ -2,7 +2,6 @@ package writekafka
 
 import (
 	"github.com/dolthub/go-mysql-server/sql"
-	"github.com/dolthub/go-mysql-server/sql/expression"
 	"github.com/dolthub/go-mysql-server/sql/types"
 
 	"millrace/functions/named"
@@ -19,10 +18,9 @@ const Privilege = "KAFKA_WRITE"
 // Node is a call of write_kafka. The engine knows it as a table function, which is how its arguments are read, checked and explained; as a table it cannot
 // be read. It is immutable.
 type Node struct {
-	env   readkafka.Env
-	db    sql.Database
-	exprs []sql.Expression
-	args  []named.Arg
+	named.Call
+	env  readkafka.Env
+	args []named.Arg
 }
 
 var (
@@ -32,11 +30,13 @@ var (
 )
 
 // New is the function to register as Name with the engine's provider of table functions.
-func New(env readkafka.Env) sql.TableFunction { return &Node{env: env} }
+func New(env readkafka.Env) sql.TableFunction {
+	return &Node{Call: named.NewCall(Name, nil, nil), env: env}
+}
 
 // NewInstance implements sql.TableFunction: a call with its arguments.
 func (n *Node) NewInstance(ctx *sql.Context, db sql.Database, exprs []sql.Expression) (sql.Node, error) {
-	call := &Node{env: n.env, db: db, exprs: exprs}
+	call := &Node{Call: named.NewCall(Name, db, exprs), env: n.env}
 	var err error
 	if call.args, err = named.Args(ctx, Name, Name+"(bootstrapServers => 'broker:9092', topic => 'topic')", exprs); err != nil {
 		return nil, err
@@ -81,53 +81,25 @@ func (n *Node) RowIter(*sql.Context, sql.Row) (sql.RowIter, error) {
 
 // Schema implements sql.Node: the number of rows written.
 func (n *Node) Schema(*sql.Context) sql.Schema {
-	db := ""
-	if n.db != nil {
-		db = n.db.Name()
-	}
-	return sql.Schema{{Name: "rows", Type: types.Int64, Source: Name, DatabaseSource: db}}
+	return sql.Schema{{Name: "rows", Type: types.Int64, Source: Name, DatabaseSource: n.DatabaseName()}}
 }
-
-// Resolved implements sql.Node.
-func (n *Node) Resolved() bool { return expression.ExpressionsResolved(n.exprs...) }
 
 // IsReadOnly implements sql.Node.
 func (n *Node) IsReadOnly() bool { return false }
 
-// Children implements sql.Node.
-func (n *Node) Children() []sql.Node { return nil }
-
 // WithChildren implements sql.Node.
 func (n *Node) WithChildren(_ *sql.Context, children ...sql.Node) (sql.Node, error) {
-	if len(children) != 0 {
-		return nil, sql.ErrInvalidChildrenNumber.New(n, len(children), 0)
-	}
-	return n, nil
+	return n.Leaf(n, children)
 }
-
-// Expressions implements sql.Expressioner.
-func (n *Node) Expressions() []sql.Expression { return n.exprs }
 
 // WithExpressions implements sql.Expressioner.
 func (n *Node) WithExpressions(ctx *sql.Context, exprs ...sql.Expression) (sql.Node, error) {
-	if len(exprs) != len(n.exprs) {
-		return nil, sql.ErrInvalidChildrenNumber.New(n, len(exprs), len(n.exprs))
-	}
-	return n.NewInstance(ctx, n.db, exprs)
+	return n.With(ctx, n, exprs, n.NewInstance)
 }
-
-// Name implements sql.Nameable.
-func (n *Node) Name() string { return Name }
-
-// Database implements sql.Databaser.
-func (n *Node) Database() sql.Database { return n.db }
 
 // WithDatabase implements sql.Databaser.
 func (n *Node) WithDatabase(db sql.Database) (sql.Node, error) {
 	c := *n
-	c.db = db
+	c.Call = n.In(db)
 	return &c, nil
 }
-
-// String implements sql.Node. It shows no argument: some are secret.
-func (n *Node) String() string { return Name }

@@ -161,6 +161,23 @@ func (v *Vector) IsNull(i int) bool {
 // View returns the bytes of row i, which must not be NULL. They alias v.Data.
 func (v *Vector) View(i int) []byte { return v.Data[v.Beg[i]:v.End[i]:v.End[i]] }
 
+// Window is n rows of v from one on that is a multiple of 64. It shares the memory of v.
+func (v *Vector) Window(from, n int) Vector {
+	w := Vector{Type: v.Type, Data: v.Data}
+	if v.Valid != nil {
+		w.Valid = v.Valid[from>>6 : (from+n+63)>>6]
+	}
+	switch k := v.Type.Kind; {
+	case k.IsView():
+		w.Beg, w.End = v.Beg[from:from+n], v.End[from:from+n]
+	case k == Float64:
+		w.Float = v.Float[from : from+n]
+	default:
+		w.Int = v.Int[from : from+n]
+	}
+	return w
+}
+
 // SetNull marks row i NULL; i must be below n, the number of rows that v has or will have.
 func (v *Vector) SetNull(i, n int) {
 	v.needValid(max(n, i+1))

@@ -160,43 +160,46 @@ func clearAll(b *pebble.Batch, t *table, sorts []byte) error {
 
 // DropTable implements store.Store.
 func (s *Store) DropTable(ctx context.Context, id store.TableID) error {
-	if err := s.enter(ctx); err != nil {
-		return err
-	}
-	defer s.leave()
-	if err := s.space.moving(); err != nil { // what is held back is for this: it gives space back
-		return err
-	}
-	s.ddl.Lock()
-	defer s.ddl.Unlock()
-	t, err := s.lookup(id)
-	if err != nil {
-		return err
-	}
-	f := t.family
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	tables := maps.Clone(s.list())
-	b := s.db.NewBatch()
-	defer b.Close()
-	for _, m := range members(tables, t) {
-		if err := clearAll(b, m, ofTable); err != nil {
-			return s.failed("dropping a table", err)
+	return s.remove(ctx, id, ofTable, "dropping a table", func(b *pebble.Batch, list []*table) error {
+		tables := maps.Clone(s.list())
+		for _, t := range list {
+			delete(tables, t.id)
 		}
-		delete(tables, m.id)
-	}
-	if err := s.publish(b, tables); err != nil {
-		return s.failed("dropping a table", err)
-	}
-	if t.owner == "" {
-		f.gone = true
-	}
-	s.options.Failpoint("drop.applied")
-	return nil
+		if err := s.publish(b, tables); err != nil {
+			return err
+		}
+		if t := list[0]; t.owner == "" {
+			t.family.gone = true
+		}
+		s.options.Failpoint("drop.applied")
+		return nil
+	})
 }
 
 // TruncateTable implements store.Store.
 func (s *Store) TruncateTable(ctx context.Context, id store.TableID) error {
+	return s.remove(ctx, id, ofRows, "truncating a table", func(b *pebble.Batch, list []*table) error {
+		f, owner := list[0].family, list[0].owner == ""
+		// An owned table has no positions: emptying it alone concerns no writer.
+		if owner {
+			if err := b.Set(key(keyLease, f.number), encodeLease(f.epoch, 0, 0), nil); err != nil {
+				return err
+			}
+		}
+		if err := b.Commit(pebble.Sync); err != nil {
+			return err
+		}
+		if owner {
+			f.holder, f.committed, f.count = "", 0, 0
+		}
+		s.options.Failpoint("truncate.applied")
+		return nil
+	})
+}
+
+// remove deletes the keys of some sorts of a table and of those that it owns, under the locks that takes. apply gets the batch that does it, and the tables, the
+// one that was named first; it adds to the batch and commits it.
+func (s *Store) remove(ctx context.Context, id store.TableID, sorts []byte, doing string, apply func(b *pebble.Batch, list []*table) error) error {
 	if err := s.enter(ctx); err != nil {
 		return err
 	}
@@ -210,30 +213,17 @@ func (s *Store) TruncateTable(ctx context.Context, id store.TableID) error {
 	if err != nil {
 		return err
 	}
-	f := t.family
-	f.mu.Lock()
-	defer f.mu.Unlock()
+	t.family.mu.Lock()
+	defer t.family.mu.Unlock()
 	b := s.db.NewBatch()
 	defer b.Close()
-	for _, m := range members(s.list(), t) {
-		if err := clearAll(b, m, ofRows); err != nil {
-			return s.failed("truncating a table", err)
+	list := members(s.list(), t)
+	for _, m := range list {
+		if err := clearAll(b, m, sorts); err != nil {
+			return s.failed(doing, err)
 		}
 	}
-	// An owned table has no positions: emptying it alone concerns no writer.
-	if t.owner == "" {
-		if err := b.Set(key(keyLease, f.number), encodeLease(f.epoch, 0, 0), nil); err != nil {
-			return s.failed("truncating a table", err)
-		}
-	}
-	if err := b.Commit(pebble.Sync); err != nil {
-		return s.failed("truncating a table", err)
-	}
-	if t.owner == "" {
-		f.holder, f.committed, f.count = "", 0, 0
-	}
-	s.options.Failpoint("truncate.applied")
-	return nil
+	return s.failed(doing, apply(b, list))
 }
 
 // Schema implements store.Store.

@@ -34,6 +34,9 @@ func newLane(s *source, sink scan.Sink) *lane {
 	}
 }
 
+// Sink implements store.Lane.
+func (l *lane) Sink() scan.Sink { return l.sink }
+
 // run reads pieces, by split, until none is left.
 func (l *lane) run(ctx context.Context, pieces [][]piece) error {
 	s := l.source
@@ -73,9 +76,9 @@ func (l *lane) piece(ctx context.Context, p *piece) error {
 		}
 		for i, v := range l.whole {
 			if p.chunks[i] > 0 {
-				l.batch.Cols[i] = window(v, from, n)
+				l.batch.Cols[i] = v.Window(from, n)
 			} else {
-				l.batch.Cols[i] = window(v, 0, n)
+				l.batch.Cols[i] = v.Window(0, n)
 			}
 		}
 		l.batch.N, l.batch.Sel = n, nil
@@ -109,23 +112,6 @@ func (l *lane) narrow(i int, x *cached, v *column.Vector) {
 			l.zones[k] = zonesOf(v)
 		}
 	}
-}
-
-// window is n rows of v from one on, a multiple of 64.
-func window(v *column.Vector, from, n int) column.Vector {
-	w := column.Vector{Type: v.Type, Data: v.Data}
-	if v.Valid != nil {
-		w.Valid = v.Valid[from>>6 : (from+n+63)>>6]
-	}
-	switch k := v.Type.Kind; {
-	case k.IsView():
-		w.Beg, w.End = v.Beg[from:from+n], v.End[from:from+n]
-	case k == column.Float64:
-		w.Float = v.Float[from : from+n]
-	default:
-		w.Int = v.Int[from : from+n]
-	}
-	return w
 }
 
 // load makes a column of a segment ready in l.whole.

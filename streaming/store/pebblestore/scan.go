@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
-	"sync"
 	"sync/atomic"
 
 	"millrace/internal/scan"
@@ -192,57 +191,19 @@ func (s *source) Stats() scan.Stats {
 
 // Run implements scan.Source.
 func (s *source) Run(ctx context.Context, newSink func(lane int) (scan.Sink, error)) error {
-	lanes := make([]*lane, s.lanes)
-	for i := range lanes {
-		sink, err := newSink(i)
-		if err != nil {
-			return err
-		}
-		lanes[i] = newLane(s, sink)
-	}
-	err := s.rounds(ctx, lanes)
-	if errors.Is(err, scan.Stop) {
-		return nil
-	}
-	return err
+	return store.RunLanes(ctx, s.lanes, newSink, func(sink scan.Sink) *lane { return newLane(s, sink) }, s.rounds)
 }
 
-// rounds reads everything in one round, or as many as Top asks for.
-func (s *source) rounds(ctx context.Context, lanes []*lane) error {
-	if s.top != nil && keepers(lanes) {
-		if err := s.topRounds(ctx, lanes); err != nil {
-			return err
-		}
-	} else if err := s.round(ctx, lanes, s.pieces); err != nil {
-		return err
+// rounds reads everything in one round, or in as many as Top asks for.
+func (s *source) rounds(ctx context.Context, lanes store.Lanes[*lane]) error {
+	if s.top != nil && lanes.Keep() {
+		return s.topRounds(ctx, lanes)
 	}
-	return together(ctx, lanes, func(ctx context.Context, l *lane) error { return l.sink.Finish(ctx) })
+	return s.round(ctx, lanes, s.pieces)
 }
 
 // round has the lanes read pieces.
-func (s *source) round(ctx context.Context, lanes []*lane, pieces [][]piece) error {
+func (s *source) round(ctx context.Context, lanes store.Lanes[*lane], pieces [][]piece) error {
 	s.next.Store(0)
-	return together(ctx, lanes, func(ctx context.Context, l *lane) error { return l.run(ctx, pieces) })
-}
-
-// together does something on all lanes at once and waits. The first error ends the others. One lane, as a look-up has, needs no goroutine of its own.
-func together(ctx context.Context, lanes []*lane, do func(ctx context.Context, l *lane) error) error {
-	if len(lanes) == 1 {
-		if err := do(ctx, lanes[0]); err != nil {
-			return err
-		}
-		return context.Cause(ctx)
-	}
-	inner, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	var group sync.WaitGroup
-	for _, l := range lanes {
-		group.Go(func() {
-			if err := do(inner, l); err != nil {
-				cancel(err)
-			}
-		})
-	}
-	group.Wait()
-	return context.Cause(inner)
+	return lanes.Each(ctx, func(ctx context.Context, l *lane) error { return l.run(ctx, pieces) })
 }

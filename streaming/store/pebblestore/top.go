@@ -58,14 +58,7 @@ func numberOf(c *store.Column, v store.Value) int64 {
 // negated reverses the order of numbers; MinInt64 and the next become equal, which is no worse.
 func negated(x int64) int64 { return -max(x, -math.MaxInt64) }
 
-func keepers(lanes []*lane) bool {
-	return !slices.ContainsFunc(lanes, func(l *lane) bool {
-		_, ok := l.sink.(scan.Keeper)
-		return !ok
-	})
-}
-
-func (s *source) topRounds(ctx context.Context, lanes []*lane) error {
+func (s *source) topRounds(ctx context.Context, lanes store.Lanes[*lane]) error {
 	var left []piece
 	for _, p := range s.pieces {
 		left = append(left, p...)
@@ -102,12 +95,9 @@ func (s *source) topRounds(ctx context.Context, lanes []*lane) error {
 }
 
 // worstKept is a value that none of the Top.Rows best rows so far is worse than; enough is false while there are fewer rows.
-func (s *source) worstKept(lanes []*lane) (worst int64, enough bool) {
-	var values []int64
-	for _, l := range lanes {
-		values = l.sink.(scan.Keeper).Kept(values)
-	}
-	if int64(len(values)) < s.top.Rows {
+func (s *source) worstKept(lanes store.Lanes[*lane]) (worst int64, enough bool) {
+	values := lanes.Kept(s.top)
+	if values == nil {
 		return 0, false
 	}
 	milliseconds := s.table.schema.Columns[s.top.Column].Type.Kind == column.Timestamp
@@ -116,9 +106,9 @@ func (s *source) worstKept(lanes []*lane) (worst int64, enough bool) {
 		case s.top.Ascending && x == math.MinInt64: // NULL comes first
 			x = math.MaxInt64
 		case milliseconds && s.top.Ascending:
-			x = negated(saturated(x, 1)) // rounded to the worse side
+			x = negated(store.Milliseconds(x, 1)) // rounded to the worse side
 		case milliseconds && x != math.MinInt64:
-			x = saturated(x, -1)
+			x = store.Milliseconds(x, -1)
 		case s.top.Ascending:
 			x = negated(x)
 		}
@@ -126,10 +116,4 @@ func (s *source) worstKept(lanes []*lane) (worst int64, enough bool) {
 	}
 	slices.Sort(values)
 	return values[int64(len(values))-s.top.Rows], true
-}
-
-// saturated gives microseconds of milliseconds, moved by a millisecond.
-func saturated(x, by int64) int64 {
-	const most = math.MaxInt64/1000 - 1
-	return (min(max(x, -most), most) + by) * 1000
 }

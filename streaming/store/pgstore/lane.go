@@ -40,6 +40,9 @@ func newLane(s *source, sink scan.Sink) *lane {
 	return &lane{source: s, sink: sink, page: column.Batch{Cols: make([]column.Vector, n)}, batch: column.Batch{Cols: make([]column.Vector, n)}, kinds: make([]column.Kind, n)}
 }
 
+// Sink implements store.Lane.
+func (l *lane) Sink() scan.Sink { return l.sink }
+
 // run reads pieces until none is left.
 func (l *lane) run(ctx context.Context, pieces []piece) error {
 	s := l.source
@@ -101,7 +104,7 @@ func (l *lane) push(ctx context.Context) error {
 		}
 		n := min(windowRows, l.page.N-from)
 		for i := range l.page.Cols {
-			l.batch.Cols[i] = window(&l.page.Cols[i], from, n)
+			l.batch.Cols[i] = l.page.Cols[i].Window(from, n)
 		}
 		l.batch.N, l.batch.Sel = n, nil
 		if err := l.sink.Push(ctx, &l.batch); err != nil {
@@ -110,23 +113,6 @@ func (l *lane) push(ctx context.Context) error {
 		l.source.delivered.Add(int64(n))
 	}
 	return nil
-}
-
-// window is n rows of v from one on, a multiple of 64.
-func window(v *column.Vector, from, n int) column.Vector {
-	w := column.Vector{Type: v.Type, Data: v.Data}
-	if v.Valid != nil {
-		w.Valid = v.Valid[from>>6 : (from+n+63)>>6]
-	}
-	switch k := v.Type.Kind; {
-	case k.IsView():
-		w.Beg, w.End = v.Beg[from:from+n], v.End[from:from+n]
-	case k == column.Float64:
-		w.Float = v.Float[from : from+n]
-	default:
-		w.Int = v.Int[from : from+n]
-	}
-	return w
 }
 
 // read reads a page of a piece: the rows with numbers from one on to below another, or the first of them.

@@ -7,7 +7,6 @@ import (
 	"strconv"
 
 	"millrace/internal/column"
-	"millrace/internal/scan"
 	"millrace/streaming/store"
 )
 
@@ -31,15 +30,8 @@ func (s *source) setTop(top *store.Top) error {
 	return nil
 }
 
-func keepers(lanes []*lane) bool {
-	return !slices.ContainsFunc(lanes, func(l *lane) bool {
-		_, ok := l.sink.(scan.Keeper)
-		return !ok
-	})
-}
-
 // topRounds reads the newest rows first, as what is asked for is mostly there, and asks the database for no rows of others that are worse than what the sinks keep.
-func (s *source) topRounds(ctx context.Context, lanes []*lane) error {
+func (s *source) topRounds(ctx context.Context, lanes store.Lanes[*lane]) error {
 	left := slices.Clone(s.pieces)
 	slices.Reverse(left)
 	for size := len(lanes); len(left) > 0; size *= topGrowth {
@@ -58,15 +50,11 @@ func (s *source) topRounds(ctx context.Context, lanes []*lane) error {
 }
 
 // boundOf is a condition that rows meet which may be among the first, by what the sinks keep; empty while anything may be.
-func (s *source) boundOf(lanes []*lane) string {
-	var values []int64
-	for _, l := range lanes {
-		values = l.sink.(scan.Keeper).Kept(values)
-	}
-	if int64(len(values)) < s.top.Rows {
+func (s *source) boundOf(lanes store.Lanes[*lane]) string {
+	values := lanes.Kept(s.top)
+	if values == nil {
 		return ""
 	}
-	slices.Sort(values)
 	at := int64(len(values)) - s.top.Rows
 	if s.top.Ascending {
 		at = s.top.Rows - 1
@@ -90,7 +78,7 @@ func (s *source) boundOf(lanes []*lane) string {
 		if s.top.Ascending {
 			by = 1
 		}
-		sql, _ = bound.value(kind, store.Int(saturated(worst, by)))
+		sql, _ = bound.value(kind, store.Int(store.Milliseconds(worst, by)))
 	default:
 		sql, _ = bound.value(kind, store.Int(worst))
 	}
@@ -102,10 +90,4 @@ func (s *source) boundOf(lanes []*lane) string {
 		term += " or " + topColumn + " = 'NaN'"
 	}
 	return "(" + term + ")"
-}
-
-// saturated gives microseconds of milliseconds, moved by a millisecond: sinks have rounded.
-func saturated(x, by int64) int64 {
-	const most = math.MaxInt64/1000 - 1
-	return (min(max(x, -most), most) + by) * 1000
 }

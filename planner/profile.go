@@ -258,5 +258,11 @@ type watchedKeeper struct {
 	keeper scan.Keeper
 }
 
+// ByCodes implements scan.Coder.
+func (s watchedSink) ByCodes(column int) bool {
+	c, ok := s.inner.(scan.Coder)
+	return ok && c.ByCodes(column)
+}
+
 // Kept implements scan.Keeper.
 func (s watchedKeeper) Kept(values []int64) []int64 { return s.keeper.Kept(values) }

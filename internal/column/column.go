@@ -107,6 +107,11 @@ type Vector struct {
 	// Value i of a view kind is Data[Beg[i]:End[i]]. Several vectors may share Data. The views of NULL rows are undefined but lie in Data.
 	Beg, End []uint32
 	Data     []byte
+	// Codes and Dict, when not nil, say the same in another way: value i is value Codes[i] of Dict. Rows that are not NULL and have equal codes have equal
+	// values, in all vectors of one Dict. A source may leave the views of such a vector out for who has asked for that, see scan.Coder; all others find
+	// them. Whoever makes a vector of another does not copy the codes.
+	Codes []uint16
+	Dict  *Dictionary
 
 	// spare is the memory of the last bitmap while Valid is nil, so that a reused vector does not allocate one a batch.
 	spare []uint64
@@ -139,11 +144,14 @@ func (v *Vector) Reset(t Type) {
 	v.Float = v.Float[:0]
 	v.Beg, v.End = v.Beg[:0], v.End[:0]
 	v.Data = v.Data[:0]
+	v.Codes, v.Dict = nil, nil
 }
 
 // Len is the number of values in v.
 func (v *Vector) Len() int {
 	switch {
+	case v.Coded():
+		return len(v.Codes)
 	case v.Type.Kind.IsView():
 		return len(v.Beg)
 	case v.Type.Kind == Float64:
@@ -167,7 +175,11 @@ func (v *Vector) Window(from, n int) Vector {
 	if v.Valid != nil {
 		w.Valid = v.Valid[from>>6 : (from+n+63)>>6]
 	}
+	if v.Dict != nil {
+		w.Codes, w.Dict = v.Codes[from:from+n], v.Dict
+	}
 	switch k := v.Type.Kind; {
+	case v.Coded():
 	case k.IsView():
 		w.Beg, w.End = v.Beg[from:from+n], v.End[from:from+n]
 	case k == Float64:

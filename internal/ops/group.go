@@ -31,6 +31,9 @@ type keys struct {
 	arena  []byte
 	null   int32 // group of NULL of a single column, -1 while there is none
 	code   []byte
+
+	codes    codeGroups
+	expanded []column.Vector // of keys that came without views
 }
 
 func newKeys(types []column.Type) *keys {
@@ -43,15 +46,28 @@ func newKeys(types []column.Type) *keys {
 func (t *keys) len() int { return len(t.hashes) }
 
 func (t *keys) bytes() int {
-	return 4*cap(t.slots) + 8*cap(t.hashes) + 8*cap(t.nums) + 8*cap(t.ends) + cap(t.arena)
+	n := 4*(cap(t.slots)+cap(t.codes.groups)) + 8*(cap(t.hashes)+cap(t.nums)+cap(t.ends)) + cap(t.arena)
+	for i := range t.expanded {
+		n += 4 * (cap(t.expanded[i].Beg) + cap(t.expanded[i].End))
+	}
+	return n
 }
 
-// assign puts the group of each row (sel, the first n when nil) into groups, which it returns.
+// assign puts the group of each row (sel, the first n when nil) into groups, which it returns. It may replace cols.
 func (t *keys) assign(cols []*column.Vector, n int, sel []int32, groups []int32) []int32 {
 	if sel != nil {
 		n = len(sel)
 	}
 	groups = room(groups, n)
+	if t.codes.begin(cols) {
+		t.assignCodes(cols, sel, groups)
+		return groups
+	}
+	for c, v := range cols {
+		if v.Coded() {
+			cols[c] = t.views(c, v)
+		}
+	}
 	row := func(k int) int {
 		if sel != nil {
 			return int(sel[k])
@@ -233,13 +249,18 @@ func appendNumber(out *column.Vector, x int64) {
 func appendKey(dst []byte, v *column.Vector, i int) []byte {
 	switch {
 	case v.IsNull(i):
-		return append(dst, 0)
+		return appendNullKey(dst)
 	case v.Type.Kind.IsView():
-		dst = binary.AppendUvarint(dst, uint64(v.End[i]-v.Beg[i])+1)
-		return append(dst, v.Data[v.Beg[i]:v.End[i]]...)
+		return appendViewKey(dst, v.Data[v.Beg[i]:v.End[i]])
 	case v.Type.Kind == column.Float64:
 		return binary.LittleEndian.AppendUint64(append(dst, 1), uint64(canonicalBits(v.Float[i])))
 	default:
 		return binary.LittleEndian.AppendUint64(append(dst, 1), uint64(v.Int[i]))
 	}
+}
+
+func appendNullKey(dst []byte) []byte { return append(dst, 0) }
+
+func appendViewKey(dst, x []byte) []byte {
+	return append(binary.AppendUvarint(dst, uint64(len(x))+1), x...)
 }

@@ -10,6 +10,7 @@ import (
 var (
 	_ scan.Keeper = (*sortSink)(nil)
 	_ scan.Keeper = (*aggregateSink)(nil)
+	_ scan.Coder  = (*aggregateSink)(nil)
 )
 
 // Kept implements scan.Keeper: the first key of the order is the field that a source reads backwards by.

@@ -338,6 +338,15 @@ func (s *floatSum) add(v, _ *column.Vector, n int, sel []int32, groups []int32) 
 		s.sums[0] += sum
 		return
 	}
+	if sel == nil && v.Valid == nil { // here groups is not nil
+		sums, counts := s.sums, s.counts[:len(s.sums)]
+		for k, x := range v.Float[:n] {
+			g := groups[k]
+			sums[g] += x
+			counts[g]++
+		}
+		return
+	}
 	eachValid(v, n, sel, groups, func(i, g int) {
 		s.sums[g] += v.Float[i]
 		s.counts[g]++

@@ -187,6 +187,13 @@ type Keeper interface {
 	Kept(values []int64) []int64
 }
 
+// Coder is a Sink that can do with the codes of some columns.
+type Coder interface {
+	Sink
+	// ByCodes reports whether the sink needs no views of a column in batches where it has Codes: such a vector may be column.Vector.Coded.
+	ByCodes(column int) bool
+}
+
 // FloatOrder is a number that is ordered as f is, so that a Keeper can tell what it has of a column of doubles. Both zeros are one; NaN, which has no place in an
 // order of numbers, comes last.
 func FloatOrder(f float64) int64 {

@@ -22,16 +22,24 @@ type lane struct {
 	reused  []*segment.Column // memory of columns that are not cached
 	zones   [][]zone          // of the segment at hand, by narrowing; nil where there are none
 	missing []*column.Vector  // what columns read as that a segment lacks
+	byCodes []bool            // columns that the sink needs no views of where they have codes
+	views   []column.Vector   // memory for views of the others
 	blobs   blobReader
 }
 
 func newLane(s *source, sink scan.Sink) *lane {
 	n := len(s.columns)
-	return &lane{
+	l := &lane{
 		source: s, sink: sink, batch: column.Batch{Cols: make([]column.Vector, n)},
 		whole: make([]*column.Vector, n), reused: make([]*segment.Column, n), missing: make([]*column.Vector, n),
-		zones: make([][]zone, len(s.narrow)),
+		zones: make([][]zone, len(s.narrow)), byCodes: make([]bool, n), views: make([]column.Vector, n),
 	}
+	if coder, ok := sink.(scan.Coder); ok {
+		for i := range l.byCodes {
+			l.byCodes[i] = coder.ByCodes(i)
+		}
+	}
+	return l
 }
 
 // Sink implements store.Lane.
@@ -75,10 +83,13 @@ func (l *lane) piece(ctx context.Context, p *piece) error {
 			return err
 		}
 		for i, v := range l.whole {
-			if p.chunks[i] > 0 {
-				l.batch.Cols[i] = v.Window(from, n)
-			} else {
-				l.batch.Cols[i] = v.Window(0, n)
+			at := from
+			if p.chunks[i] == 0 {
+				at = 0 // all windows are alike
+			}
+			l.batch.Cols[i] = v.Window(at, n)
+			if v.Coded() && !l.byCodes[i] {
+				l.expand(i)
 			}
 		}
 		l.batch.N, l.batch.Sel = n, nil
@@ -89,6 +100,14 @@ func (l *lane) piece(ctx context.Context, p *piece) error {
 		s.rowsDone.Add(int64(n))
 	}
 	return nil
+}
+
+// expand gives a column of the batch its views.
+func (l *lane) expand(i int) {
+	v, memory := &l.batch.Cols[i], &l.views[i]
+	v.Beg, v.End = memory.Beg[:0], memory.End[:0]
+	v.Expand()
+	memory.Beg, memory.End = v.Beg, v.End
 }
 
 // mayMeet reports whether rows of a window may meet all conditions.

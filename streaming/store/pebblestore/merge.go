@@ -170,6 +170,7 @@ func (r *reader) appendColumn(v *column.Vector, sources []*entry, c *store.Colum
 		if err != nil {
 			return r.snap.store.corruptPart(r.table, e.blob, fmt.Sprintf("column '%s'", c.Name), err)
 		}
+		r.decoded.Vector.Expand()
 		v.AppendFrom(&r.decoded.Vector, nil, int(e.rows))
 	}
 	return nil

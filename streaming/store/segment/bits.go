@@ -29,8 +29,8 @@ func pack(dst []byte, values []int64, base int64, width uint) []byte {
 	return dst
 }
 
-// unpackBits reads len(dst) values that pack wrote. src has at least packedLen bytes.
-func unpackBits(dst []int64, src []byte, base int64, width uint) {
+// unpackBits reads len(dst) values that pack wrote, of no more bits than T has. src has at least packedLen bytes.
+func unpackBits[T int64 | uint16](dst []T, src []byte, base T, width uint) {
 	switch {
 	case width == 0:
 		for i := range dst {
@@ -39,7 +39,7 @@ func unpackBits(dst []int64, src []byte, base int64, width uint) {
 		return
 	case width == 8:
 		for i := range dst {
-			dst[i] = base + int64(src[i])
+			dst[i] = base + T(src[i])
 		}
 		return
 	}
@@ -52,12 +52,12 @@ func unpackBits(dst []int64, src []byte, base int64, width uint) {
 			if int(at)+8 > len(src) {
 				break
 			}
-			dst[i] = base + int64(binary.LittleEndian.Uint64(src[at:])>>(pos&7)&mask)
+			dst[i] = base + T(binary.LittleEndian.Uint64(src[at:])>>(pos&7)&mask)
 			pos += width
 		}
 	}
 	for ; i < len(dst); i++ {
-		dst[i] = base + int64(bitsAt(src, uint(i)*width)&mask)
+		dst[i] = base + T(bitsAt(src, uint(i)*width)&mask)
 	}
 }
 

@@ -169,10 +169,10 @@ func unpack(h header, packed, buf []byte) ([]byte, error) {
 	}
 }
 
-// sized is a slice of n bytes, buf where it is large enough.
-func sized(buf []byte, n int) []byte {
+// sized is a slice of n elements, buf where it is large enough.
+func sized[T any](buf []T, n int) []T {
 	if cap(buf) < n {
-		return make([]byte, n)
+		return make([]T, n)
 	}
 	return buf[:n]
 }

@@ -7,17 +7,20 @@ import (
 	"millrace/internal/column"
 )
 
-// Column is a decoded column. Its memory is used again by the next Decode into it.
+// Column is a decoded column. Its memory is used again by the next Decode into it. A column with a dictionary of no more than column.MaxCodes values is decoded
+// to codes; its Vector has no views until Expand.
 type Column struct {
 	Vector column.Vector
-	// data is what the views of Vector point into.
-	data []byte
+	// data is what the views of Vector point into, beg and end those of its dictionary, codes its codes.
+	data     []byte
+	beg, end []uint32
+	codes    []uint16
 }
 
 // Bytes is the memory that c holds.
 func (c *Column) Bytes() int64 {
 	v := &c.Vector
-	return int64(8*cap(v.Valid) + 8*cap(v.Int) + 8*cap(v.Float) + 4*cap(v.Beg) + 4*cap(v.End) + cap(c.data))
+	return int64(8*cap(v.Valid) + 8*cap(v.Int) + 8*cap(v.Float) + 4*(cap(v.Beg)+cap(v.End)+cap(c.beg)+cap(c.end)) + 2*cap(c.codes) + cap(c.data))
 }
 
 // Scratch is memory that decoding needs besides its result. It is for one goroutine at a time.
@@ -41,6 +44,7 @@ func (c *Column) Decode(blob []byte, t column.Type, rows int, s *Scratch) error 
 	}
 	v := &c.Vector
 	v.Type, v.Valid, v.Int, v.Float, v.Beg, v.End, v.Data = t, v.Valid[:0], v.Int[:0], v.Float[:0], v.Beg[:0], v.End[:0], nil
+	v.Codes, v.Dict = nil, nil
 	if t.Kind.IsView() {
 		// Views stay in the payload, so it must be c's own; numbers are copied out of it.
 		payload, err := unpack(h, packed, c.data)
@@ -71,7 +75,7 @@ func (c *Column) values(h header, src []byte, s *Scratch) error {
 	}
 	switch {
 	case h.encoding == encodeInts && v.Type.Kind.IsInt():
-		v.Int = sizedInts(v.Int, h.rows)
+		v.Int = sized(v.Int, h.rows)
 		src, err = readInts(v.Int, src)
 	case h.encoding == encodeFloats && v.Type.Kind == column.Float64:
 		if len(src) != 8*h.rows {
@@ -86,10 +90,10 @@ func (c *Column) values(h header, src []byte, s *Scratch) error {
 		}
 		src = nil
 	case h.encoding == encodePlain && v.Type.Kind.IsView():
-		v.Beg, v.End = sizedViews(v.Beg, h.rows), sizedViews(v.End, h.rows)
+		v.Beg, v.End = sized(v.Beg, h.rows), sized(v.End, h.rows)
 		src, err = readViews(v, v.Beg, v.End, src, s)
 	case h.encoding == encodeDictionary && v.Type.Kind.IsView():
-		src, err = readDictionary(v, h.rows, src, s)
+		src, err = c.readDictionary(h.rows, src, s)
 	default:
 		return corrupt("encoding %d of %v", h.encoding, v.Type.Kind)
 	}
@@ -124,7 +128,7 @@ func readValid(v *column.Vector, src []byte, rows int) ([]byte, error) {
 
 // readViews reads lengths and bytes of len(beg) values. The views lie in v.Data, which it sets.
 func readViews(v *column.Vector, beg, end []uint32, src []byte, s *Scratch) ([]byte, error) {
-	s.ints = sizedInts(s.ints, len(beg))
+	s.ints = sized(s.ints, len(beg))
 	src, err := readInts(s.ints, src)
 	if err != nil {
 		return nil, err
@@ -141,18 +145,20 @@ func readViews(v *column.Vector, beg, end []uint32, src []byte, s *Scratch) ([]b
 	return src[at:], nil
 }
 
-func readDictionary(v *column.Vector, rows int, src []byte, s *Scratch) ([]byte, error) {
+func (c *Column) readDictionary(rows int, src []byte, s *Scratch) ([]byte, error) {
+	v := &c.Vector
 	count, w := binary.Uvarint(src)
 	if w <= 0 || count > uint64(rows) || count == 0 && v.Valid == nil && rows > 0 {
 		return nil, corrupt("a dictionary of %d values for %d rows", count, rows)
 	}
-	// The dictionary's views are put behind those of the rows, in the same memory.
 	n := int(count)
-	v.Beg, v.End = sizedViews(v.Beg, rows+n), sizedViews(v.End, rows+n)
-	beg, end := v.Beg[rows:], v.End[rows:]
-	src, err := readViews(v, beg, end, src[w:], s)
+	c.beg, c.end = sized(c.beg, n), sized(c.end, n)
+	src, err := readViews(v, c.beg, c.end, src[w:], s)
 	if err != nil {
 		return nil, err
+	}
+	if n == 0 { // all rows are NULL, with the code 0
+		n, c.beg, c.end = 1, append(c.beg, 0), append(c.end, 0)
 	}
 	if len(src) == 0 || src[0] > 32 {
 		return nil, corrupt("codes without a width")
@@ -163,33 +169,27 @@ func readDictionary(v *column.Vector, rows int, src []byte, s *Scratch) ([]byte,
 	if len(src) < size {
 		return nil, corrupt("codes are cut")
 	}
-	v.Beg, v.End = v.Beg[:rows], v.End[:rows]
-	if n == 0 { // all rows are NULL
-		clear(v.Beg)
-		clear(v.End)
+	if n <= column.MaxCodes && width <= 16 {
+		c.codes = sized(c.codes, rows)
+		unpackBits(c.codes, src[:size], 0, width)
+		most := uint16(0)
+		for _, code := range c.codes {
+			most = max(most, code)
+		}
+		if int(most) >= n {
+			return nil, corrupt("code %d of %d", most, n)
+		}
+		v.Codes, v.Dict = c.codes, &column.Dictionary{Beg: c.beg, End: c.end}
 		return src[size:], nil
 	}
-	s.ints = sizedInts(s.ints, rows)
+	v.Beg, v.End = sized(v.Beg, rows), sized(v.End, rows)
+	s.ints = sized(s.ints, rows)
 	unpackBits(s.ints, src[:size], 0, width)
 	for i, code := range s.ints {
 		if code >= int64(n) {
 			return nil, corrupt("code %d of %d", code, n)
 		}
-		v.Beg[i], v.End[i] = beg[code], end[code]
+		v.Beg[i], v.End[i] = c.beg[code], c.end[code]
 	}
 	return src[size:], nil
-}
-
-func sizedInts(b []int64, n int) []int64 {
-	if cap(b) < n {
-		return make([]int64, n)
-	}
-	return b[:n]
-}
-
-func sizedViews(b []uint32, n int) []uint32 {
-	if cap(b) < n {
-		return make([]uint32, n)
-	}
-	return b[:n]
 }

@@ -93,6 +93,10 @@ func TestColumnsSurviveTheirEncoding(t *testing.T) {
 			t.Fatal(err)
 		}
 		if c.Vector.Len() != rows.Len() {
+			t.Fatalf("%d rows before the views, want %d", c.Vector.Len(), rows.Len())
+		}
+		c.Vector.Expand()
+		if c.Vector.Len() != rows.Len() {
 			t.Fatalf("%d rows, want %d", c.Vector.Len(), rows.Len())
 		}
 		if info.Filter != nil {
@@ -139,6 +143,7 @@ func TestPayloadsOfEverySizeSurviveZstd(t *testing.T) {
 			if err := c.Decode(blob, v.Type, n, &Scratch{}); err != nil {
 				t.Fatalf("%d rows: %v", n, err)
 			}
+			c.Vector.Expand()
 			if got := store.At(&c.Vector, n-1); got != store.At(v, n-1) {
 				t.Errorf("%d rows: the last is %v", n, got)
 			}
@@ -259,6 +264,7 @@ func FuzzDecode(f *testing.F) {
 			}
 			return
 		}
+		c.Vector.Expand()
 		for i := range 70 {
 			store.At(&c.Vector, i)
 		}

@@ -30,7 +30,10 @@ import (
 )
 
 // FormatVersion is the version of the layout on disk that this code writes. Who raises it keeps reading the former ones: TestOlderFormatsAreRead has a store of each.
-const FormatVersion = 1
+//
+// Version 2 may have columns of doubles that are encoded as decimals. What version 1 has written is read as it is, so there is nothing to do but to say that an older program could
+// not read what follows.
+const FormatVersion = 2
 
 // pebbleFormat is the version of Pebble's own files. It only ever goes up, and an older Millrace cannot open what it was raised in: raise it on purpose.
 const pebbleFormat = pebble.FormatTableFormatV6
@@ -230,7 +233,7 @@ func (s *Store) load() error {
 func (s *Store) checkFormat() error {
 	v, closer, err := s.db.Get(key(keyFormat))
 	if errors.Is(err, pebble.ErrNotFound) {
-		return s.failed("opening", s.db.Set(key(keyFormat), binary.BigEndian.AppendUint64(nil, FormatVersion), pebble.Sync))
+		return s.setFormat()
 	}
 	if err != nil {
 		return s.failed("opening", err)
@@ -239,11 +242,18 @@ func (s *Store) checkFormat() error {
 	if len(v) != 8 {
 		return sqlerr.New(sqlerr.StoreCorrupt, "the store in '%s' cannot be opened: its version has %d bytes", s.dir, len(v))
 	}
-	if got := binary.BigEndian.Uint64(v); got > FormatVersion {
+	switch got := binary.BigEndian.Uint64(v); {
+	case got < FormatVersion:
+		return s.setFormat()
+	case got > FormatVersion:
 		return sqlerr.New(sqlerr.StoreFormat, "the store in '%s' has format version %d, this Millrace knows versions up to %d", s.dir, got, FormatVersion).
 			WithHint("start the newer Millrace that wrote it")
 	}
 	return nil
+}
+
+func (s *Store) setFormat() error {
+	return s.failed("opening", s.db.Set(key(keyFormat), binary.BigEndian.AppendUint64(nil, FormatVersion), pebble.Sync))
 }
 
 // enter begins a call, which ends with leave when enter succeeds. Close waits for it. A call must not enter twice.

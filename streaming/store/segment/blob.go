@@ -6,7 +6,7 @@
 //	blob     version · kind · encoding · compression · rows · payload length · payload · CRC-32C
 //	payload  validity bitmap, where there are NULLs · values
 //	values   integers   frames of 1,024, bit-packed against their least value or against their predecessors
-//	         doubles    as they are
+//	         doubles    the integers that decimals are when a power of ten is taken out, as integers; or as they are
 //	         views      a dictionary and packed codes; or lengths and bytes
 //
 // All numbers are little endian. The payload is compressed where that saves something: by s2 when a commit is waiting, by zstd where it
@@ -45,6 +45,7 @@ const (
 	encodeFloats
 	encodePlain
 	encodeDictionary
+	encodeDecimals // of doubles; since version 2 of the store
 )
 
 // Compressions of the payload.

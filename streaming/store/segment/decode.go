@@ -25,8 +25,8 @@ func (c *Column) Bytes() int64 {
 
 // Scratch is memory that decoding needs besides its result. It is for one goroutine at a time.
 type Scratch struct {
-	payload []byte
-	ints    []int64
+	payload     []byte
+	ints, frame []int64
 }
 
 // Decode reads a blob of rows rows into c, as type t, whose values are laid out as those of the type that was encoded. c does not keep blob. After
@@ -81,14 +81,14 @@ func (c *Column) values(h header, src []byte, s *Scratch) error {
 		if len(src) != 8*h.rows {
 			return corrupt("%d bytes of doubles, want %d", len(src), 8*h.rows)
 		}
-		if cap(v.Float) < h.rows {
-			v.Float = make([]float64, h.rows)
-		}
-		v.Float = v.Float[:h.rows]
+		v.Float = sized(v.Float, h.rows)
 		for i := range v.Float {
 			v.Float[i] = math.Float64frombits(binary.LittleEndian.Uint64(src[8*i:]))
 		}
 		src = nil
+	case h.encoding == encodeDecimals && v.Type.Kind == column.Float64:
+		v.Float = sized(v.Float, h.rows)
+		src, err = readDecimals(v.Float, src, s)
 	case h.encoding == encodePlain && v.Type.Kind.IsView():
 		v.Beg, v.End = sized(v.Beg, h.rows), sized(v.End, h.rows)
 		src, err = readViews(v, v.Beg, v.End, src, s)

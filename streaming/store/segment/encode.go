@@ -48,7 +48,7 @@ type Encoded struct {
 // Encoder encodes columns. It keeps scratch memory from one to the next; it is for one goroutine at a time.
 type Encoder struct {
 	payload, packed, dense []byte
-	ints, diffs            []int64
+	ints, diffs, others    []int64
 	hashes                 []uint64
 	dict                   dictionary
 }
@@ -63,8 +63,7 @@ func (e *Encoder) Encode(dst []byte, v *column.Vector, rows Rows, o Options) ([]
 	case k.IsView():
 		h.encoding = e.views(v, rows, o, &out)
 	case k == column.Float64:
-		h.encoding = encodeFloats
-		e.floats(v, rows, &out)
+		h.encoding = e.floats(v, rows, &out)
 	default:
 		h.encoding = encodeInts
 		e.integers(v, rows, o, &out)
@@ -122,10 +121,7 @@ func (e *Encoder) integers(v *column.Vector, rows Rows, o Options, out *Encoded)
 		}
 		values = e.ints
 	}
-	if cap(e.diffs) < frameRows {
-		e.diffs = make([]int64, 0, frameRows)
-	}
-	e.payload = appendInts(e.payload, values, e.diffs)
+	e.payload = appendInts(e.payload, values, e.frame())
 	out.Memory = int64(8*n) + bitmapBytes(n, out.Stats.Nulls)
 	if out.Stats.Nulls == int64(n) {
 		return
@@ -153,6 +149,14 @@ func (e *Encoder) integers(v *column.Vector, rows Rows, o Options, out *Encoded)
 	}
 }
 
+// frame is scratch for appendInts.
+func (e *Encoder) frame() []int64 {
+	if e.diffs == nil {
+		e.diffs = make([]int64, 0, frameRows)
+	}
+	return e.diffs
+}
+
 func firstValid(v *column.Vector, rows Rows) int {
 	k := 0
 	for v.IsNull(rows.at(k)) {
@@ -168,26 +172,33 @@ func bitmapBytes(n int, nulls int64) int64 {
 	return int64((n+63)/64) * 8
 }
 
-func (e *Encoder) floats(v *column.Vector, rows Rows, out *Encoded) {
+// floats encodes doubles, as decimals where they are.
+func (e *Encoder) floats(v *column.Vector, rows Rows, out *Encoded) (encoding byte) {
 	n := rows.Len()
 	s := &out.Stats
 	out.Memory = int64(8*n) + bitmapBytes(n, s.Nulls)
 	lo, hi := math.Inf(1), math.Inf(-1)
 	for k := range n {
-		i := rows.at(k)
-		if v.IsNull(i) {
-			e.payload = binary.LittleEndian.AppendUint64(e.payload, 0)
-			continue
-		}
-		x := v.Float[i]
-		e.payload = binary.LittleEndian.AppendUint64(e.payload, math.Float64bits(x))
-		if x != x {
+		switch i := rows.at(k); {
+		case v.IsNull(i):
+		case v.Float[i] != v.Float[i]:
 			s.NaN = true
-			continue
+		default:
+			lo, hi, s.Bounded = min(lo, v.Float[i]), max(hi, v.Float[i]), true
 		}
-		lo, hi, s.Bounded = min(lo, x), max(hi, x), true
 	}
 	if s.Bounded {
 		s.Min, s.Max = store.Float(lo), store.Float(hi)
 	}
+	if e.decimals(v, rows) {
+		return encodeDecimals
+	}
+	for k := range n {
+		x := 0.0
+		if i := rows.at(k); !v.IsNull(i) {
+			x = v.Float[i]
+		}
+		e.payload = binary.LittleEndian.AppendUint64(e.payload, math.Float64bits(x))
+	}
+	return encodeFloats
 }

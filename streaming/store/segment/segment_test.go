@@ -45,7 +45,13 @@ func values(t *rapid.T, k column.Kind, n int) *column.Vector {
 			}
 			v.AppendBytes([]byte(text))
 		case k == column.Float64:
-			v.AppendFloat([]float64{1.5, float64(r.IntN(100)) / 100, r.NormFloat64(), math.NaN(), math.Inf(-1)}[r.IntN(shape+1)])
+			x := []float64{1.5, float64(r.IntN(100)) / 100, r.NormFloat64(), math.NaN(), math.Inf(-1)}[r.IntN(shape+1)]
+			if shape == 2 && r.IntN(40) > 0 { // decimals, of which some are none
+				x = float64(r.IntN(20_000)-10_000) / 1000
+			} else if shape == 2 {
+				x = []float64{math.Copysign(0, -1), math.NaN(), math.Inf(1), 1.0 / 3, 1e300, 5e-324}[r.IntN(6)]
+			}
+			v.AppendFloat(x)
 		default:
 			switch shape {
 			case 0:
@@ -160,6 +166,13 @@ func TestEncodingsSuitTheirValues(t *testing.T) {
 		}
 		return v
 	}
+	doubles := func(f func(i int) float64) *column.Vector {
+		v := &column.Vector{Type: column.Type{Kind: column.Float64}}
+		for i := range n {
+			v.AppendFloat(f(i))
+		}
+		return v
+	}
 	texts := func(f func(i int) string) *column.Vector {
 		v := &column.Vector{Type: column.Type{Kind: column.Text}}
 		for i := range n {
@@ -177,6 +190,14 @@ func TestEncodingsSuitTheirValues(t *testing.T) {
 		{"one partition", ints(func(int) int64 { return 3 }), 0.02},
 		{"times 0-15 ms apart", ints(func(i int) int64 { return 1.7e15 + int64(i)*16000 + r.Int64N(16)*1000 }), 2.2},
 		{"numbers to 1000", ints(func(int) int64 { return r.Int64N(1000) }), 1.3},
+		{"prices", doubles(func(int) float64 { return float64(r.IntN(10_000)) / 100 }), 1.8},
+		{"prices, of which some are unknown", doubles(func(i int) float64 {
+			if i%100 == 0 {
+				return math.NaN()
+			}
+			return float64(r.IntN(10_000)) / 100
+		}), 1.9},
+		{"measured values", doubles(func(int) float64 { return r.NormFloat64() }), 8.1},
 		{"8 types", texts(func(int) string { return fmt.Sprintf("type-%d", r.IntN(8)) }), 0.41},
 		{"distinct ids", texts(func(i int) string { return fmt.Sprintf("order-%08d", i) }), 6},
 	} {

@@ -61,10 +61,7 @@ func (e *Encoder) lengths(v *column.Vector, rows Rows, out *Encoded) {
 		}
 		e.ints = append(e.ints, n)
 	}
-	if cap(e.diffs) < frameRows {
-		e.diffs = make([]int64, 0, frameRows)
-	}
-	e.payload = appendInts(e.payload, e.ints, e.diffs)
+	e.payload = appendInts(e.payload, e.ints, e.frame())
 	before := len(e.payload)
 	for k := range rows.Len() {
 		if i := rows.at(k); !v.IsNull(i) {

@@ -183,7 +183,7 @@ type Newest struct {
 type Keeper interface {
 	Sink
 	// Kept appends the values of Newest.By of the rows that the Sink keeps so far, in any order, math.MinInt64 for NULL. The source calls it
-	// between two windows, while no lane runs.
+	// while the lane of the Sink does not push.
 	Kept(values []int64) []int64
 }
 

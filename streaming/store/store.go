@@ -122,7 +122,7 @@ type ScanSpec struct {
 	Lanes int
 	// Top, when not nil, says that the caller keeps only the Rows rows with the greatest (with Ascending the least) values of a column; NULL counts as
 	// less than all. The store may leave out rows that cannot be among them, also when other keys decide between equal values. It then asks sinks that
-	// are a scan.Keeper what they have, between two parts of the scan while no lane runs; a Timestamp is in milliseconds there.
+	// are a scan.Keeper what they have, each while its lane does not push; a Timestamp is in milliseconds there. Rows come in no order then.
 	Top *Top
 	// Aggregation, when not nil, says that the caller wants groups, and that Where is all that it filters by. A store that can compute partial results of
 	// them, with Where exactly as it is written, may deliver those in place of rows; its Source then says so, see Aggregated. Else it delivers Columns, as ever.

@@ -24,7 +24,7 @@ type cached struct {
 	zones []zone
 }
 
-// bounds gives the zones of a column of numbers, made when they are first wanted.
+// bounds gives the zones of a column of numbers, made when they are first wanted; nil for others.
 func (x *cached) bounds() []zone {
 	x.zoned.Do(func() { x.zones = zonesOf(&x.column.Vector) })
 	return x.zones
@@ -44,6 +44,19 @@ type cache struct {
 
 func newCache(budget int64) *cache {
 	return &cache{budget: budget, entries: map[cacheKey]*list.Element{}}
+}
+
+// share is how much of the cache a scan may take that decodes about so many bytes; few says that it hopes to get by with a few of them. One that decodes more than there is room
+// for keeps a part, always the same one, and leaves some to others; when that would hardly help it keeps nothing, so as not to push out all else.
+func (c *cache) share(bytes int64, few bool) int64 {
+	switch {
+	case bytes <= c.budget:
+		return c.budget
+	case few || bytes <= 4*c.budget:
+		return c.budget / 4 * 3
+	default:
+		return 0
+	}
 }
 
 func (c *cache) get(k cacheKey) *cached {

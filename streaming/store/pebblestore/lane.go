@@ -1,11 +1,14 @@
 package pebblestore
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 
 	"millrace/internal/column"
 	"millrace/internal/scan"
+	"millrace/streaming/store"
 	"millrace/streaming/store/segment"
 )
 
@@ -20,10 +23,12 @@ type lane struct {
 	batch   column.Batch
 	whole   []*column.Vector  // of the segment at hand, by column
 	reused  []*segment.Column // memory of columns that are not cached
-	zones   [][]zone          // of the segment at hand, by narrowing; nil where there are none
-	missing []*column.Vector  // what columns read as that a segment lacks
-	byCodes []bool            // columns that the sink needs no views of where they have codes
-	views   []column.Vector   // memory for views of the others
+	zones   [][]zone          // of the segment at hand, by column that decides; nil where there are none
+	windows []int             // of the segment at hand, to push
+	self    store.Lanes[*lane]
+	missing []*column.Vector // what columns read as that a segment lacks
+	byCodes []bool           // columns that the sink needs no views of where they have codes
+	views   []column.Vector  // memory for views of the others
 	blobs   blobReader
 }
 
@@ -32,13 +37,14 @@ func newLane(s *source, sink scan.Sink) *lane {
 	l := &lane{
 		source: s, sink: sink, batch: column.Batch{Cols: make([]column.Vector, n)},
 		whole: make([]*column.Vector, n), reused: make([]*segment.Column, n), missing: make([]*column.Vector, n),
-		zones: make([][]zone, len(s.narrow)), byCodes: make([]bool, n), views: make([]column.Vector, n),
+		zones: make([][]zone, n), byCodes: make([]bool, n), views: make([]column.Vector, n),
 	}
 	if coder, ok := sink.(scan.Coder); ok {
 		for i := range l.byCodes {
 			l.byCodes[i] = coder.ByCodes(i)
 		}
 	}
+	l.self = store.Lanes[*lane]{l}
 	return l
 }
 
@@ -62,43 +68,59 @@ func (l *lane) run(ctx context.Context, pieces [][]piece) error {
 	}
 }
 
+// piece reads a segment: first the columns that decide which windows are of use, the others when one is.
 func (l *lane) piece(ctx context.Context, p *piece) error {
 	if err := context.Cause(ctx); err != nil {
 		return err
 	}
 	s := l.source
 	s.read.Add(1)
-	for i := range s.columns {
-		if err := l.load(p, i); err != nil {
+	if err := l.loadAll(p, true); err != nil {
+		return err
+	}
+	l.choose(p)
+	if len(l.windows) > 0 {
+		if err := l.loadAll(p, false); err != nil {
 			return err
 		}
 	}
-	for from := 0; from < p.rows; from += windowRows {
-		n := min(windowRows, p.rows-from)
-		if !l.mayMeet(from / windowRows) {
-			s.rowsDone.Add(int64(n))
+	left := int64(p.rows)
+	for _, w := range l.windows {
+		if s.top != nil && s.bar.below(l.best(w)) {
 			continue
 		}
-		if err := context.Cause(ctx); err != nil {
-			return err
-		}
-		for i, v := range l.whole {
-			at := from
-			if p.chunks[i] == 0 {
-				at = 0 // all windows are alike
-			}
-			l.batch.Cols[i] = v.Window(at, n)
-			if v.Coded() && !l.byCodes[i] {
-				l.expand(i)
-			}
-		}
-		l.batch.N, l.batch.Sel = n, nil
-		if err := l.sink.Push(ctx, &l.batch); err != nil {
+		n := min(windowRows, p.rows-w*windowRows)
+		if err := l.push(ctx, p, w*windowRows, n); err != nil {
 			return err
 		}
 		s.delivered.Add(int64(n))
 		s.rowsDone.Add(int64(n))
+		left -= int64(n)
 	}
+	s.rowsDone.Add(left)
+	return nil
+}
+
+// push hands on n rows from one on.
+func (l *lane) push(ctx context.Context, p *piece, from, n int) error {
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
+	for i, v := range l.whole {
+		at := from
+		if p.chunks[i] == 0 {
+			at = 0 // all windows are alike
+		}
+		l.batch.Cols[i] = v.Window(at, n)
+		if v.Coded() && !l.byCodes[i] {
+			l.expand(i)
+		}
+	}
+	l.batch.N, l.batch.Sel = n, nil
+	if err := l.sink.Push(ctx, &l.batch); err != nil {
+		return err
+	}
+	l.raise()
 	return nil
 }
 
@@ -110,27 +132,40 @@ func (l *lane) expand(i int) {
 	memory.Beg, memory.End = v.Beg, v.End
 }
 
+// choose lists the windows of a segment with rows that may be wanted; those that may have the best ones first, when there are any to be told.
+func (l *lane) choose(p *piece) {
+	l.windows = l.windows[:0]
+	for w := range (p.rows + windowRows - 1) / windowRows {
+		if l.mayMeet(w) {
+			l.windows = append(l.windows, w)
+		}
+	}
+	if l.source.top != nil {
+		slices.SortStableFunc(l.windows, func(a, b int) int { return cmp.Compare(l.best(b), l.best(a)) })
+	}
+}
+
 // mayMeet reports whether rows of a window may meet all conditions.
 func (l *lane) mayMeet(window int) bool {
-	for i := range l.zones {
-		if n := &l.source.narrow[i]; l.zones[i] != nil && !n.mayMeet(l.whole[n.column], l.zones[i][window]) {
+	for i := range l.source.narrow {
+		n := &l.source.narrow[i]
+		if z := l.zones[n.column]; z != nil && !n.mayMeet(l.whole[n.column], z[window]) {
 			return false
 		}
 	}
 	return true
 }
 
-// narrow takes the zones of a column that was loaded: x is nil when it is not in the cache.
-func (l *lane) narrow(i int, x *cached, v *column.Vector) {
-	for k := range l.source.narrow {
-		switch {
-		case l.source.narrow[k].column != i:
-		case x != nil:
-			l.zones[k] = x.bounds()
-		default:
-			l.zones[k] = zonesOf(v)
+// loadAll makes the columns of a segment ready that decide which windows are of use, or the others.
+func (l *lane) loadAll(p *piece, deciding bool) error {
+	for i := range l.source.columns {
+		if l.source.decides[i] == deciding {
+			if err := l.load(p, i); err != nil {
+				return err
+			}
 		}
 	}
+	return nil
 }
 
 // load makes a column of a segment ready in l.whole.
@@ -141,19 +176,17 @@ func (l *lane) load(p *piece, i int) error {
 		if l.missing[i] == nil {
 			l.missing[i] = constant(c.Type, c.Default, windowRows)
 		}
-		l.whole[i] = l.missing[i]
-		for k := range s.narrow {
-			if s.narrow[k].column == i {
-				l.zones[k] = nil // planning has looked at the default
-			}
-		}
+		l.whole[i], l.zones[i] = l.missing[i], nil // planning has looked at the default
 		return nil
 	}
 	db := s.snap.store
 	k := cacheKey{s.table.number, p.blob, c.ID, false}
 	if x := db.cache.get(k); x != nil {
 		l.whole[i] = &x.column.Vector
-		l.narrow(i, x, nil)
+		if s.decides[i] {
+			l.zones[i] = x.bounds()
+		}
+		s.room.Add(-x.bytes)
 		if x.column.Vector.Type != c.Type { // widened since
 			v := x.column.Vector
 			v.Type = c.Type
@@ -161,8 +194,9 @@ func (l *lane) load(p *piece, i int) error {
 		}
 		return nil
 	}
+	admit := s.room.Load() > 0
 	col := l.reused[i]
-	if col == nil || s.admit {
+	if col == nil || admit {
 		col = new(segment.Column)
 	}
 	n, err := l.blobs.decode(s.snap.db, col, s.table, p.blob, c, p.chunks[i], p.rows)
@@ -171,13 +205,15 @@ func (l *lane) load(p *piece, i int) error {
 		return db.corruptPart(s.table, p.blob, fmt.Sprintf("column '%s'", c.Name), err)
 	}
 	s.decoded.Add(col.Bytes())
-	if s.admit {
-		x := &cached{key: k, column: col, bytes: col.Bytes()}
+	x := &cached{key: k, column: col, bytes: col.Bytes()}
+	if s.decides[i] {
+		l.zones[i] = x.bounds()
+	}
+	if admit {
+		s.room.Add(-x.bytes)
 		db.cache.put(x)
-		l.narrow(i, x, nil)
 	} else {
 		l.reused[i] = col
-		l.narrow(i, nil, &col.Vector)
 	}
 	l.whole[i] = &col.Vector
 	return nil

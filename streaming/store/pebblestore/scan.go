@@ -21,14 +21,18 @@ type source struct {
 	table   *table
 	columns []store.Column // to deliver
 	lanes   int
-	// admit says that what is decoded is kept in the cache: not when it would push out all else to no use.
-	admit bool
+	// room is what the scan may still take of the cache.
+	room atomic.Int64
 
 	narrow []narrowing
 	top    *store.Top // nil: no order is of use
-	pieces [][]piece  // by split
-	splits []scan.Split
-	next   atomic.Int64 // split to take
+	topAt  int        // its column among columns, -1 for none
+	bar    bar
+	// decides are the columns whose zones say which windows of a segment are of use.
+	decides []bool
+	pieces  [][]piece // by split
+	splits  []scan.Split
+	next    atomic.Int64 // split to take
 
 	splitsDone, rows, rowsDone, delivered, skipped, read, decoded, bytes atomic.Int64
 }
@@ -65,6 +69,7 @@ func (p *snapshot) Scan(ctx context.Context, spec store.ScanSpec) (scan.Source, 
 	if err := s.setTop(spec.Top); err != nil {
 		return nil, err
 	}
+	s.setDeciding()
 	var memory int64
 	err = segments(p.db, t, 0, func(e *entry) (bool, error) {
 		at := s.rows.Load()
@@ -97,7 +102,7 @@ func (p *snapshot) Scan(ctx context.Context, spec store.ScanSpec) (scan.Source, 
 		}
 		return nil, p.store.failed(fmt.Sprintf("reading table '%s'", t.id), err)
 	}
-	s.admit = memory <= p.store.cache.budget
+	s.room.Store(p.store.cache.share(memory, s.top != nil))
 	if s.lanes = spec.Lanes; s.lanes <= 0 {
 		s.lanes = runtime.GOMAXPROCS(0)
 	}
@@ -106,6 +111,17 @@ func (p *snapshot) Scan(ctx context.Context, spec store.ScanSpec) (scan.Source, 
 	}
 	s.lanes = min(s.lanes, len(s.pieces))
 	return s, nil
+}
+
+// setDeciding notes the columns that choose windows.
+func (s *source) setDeciding() {
+	s.decides = make([]bool, len(s.columns))
+	for i := range s.narrow {
+		s.decides[s.narrow[i].column] = true
+	}
+	if s.topAt >= 0 {
+		s.decides[s.topAt] = true
+	}
 }
 
 func (s *source) add(x piece, at int64) {
@@ -199,6 +215,7 @@ func (s *source) rounds(ctx context.Context, lanes store.Lanes[*lane]) error {
 	if s.top != nil && lanes.Keep() {
 		return s.topRounds(ctx, lanes)
 	}
+	s.top = nil
 	return s.round(ctx, lanes, s.pieces)
 }
 

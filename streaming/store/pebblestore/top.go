@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sync"
 
 	"millrace/internal/column"
 	"millrace/internal/scan"
@@ -20,6 +21,7 @@ import (
 const topGrowth = 4
 
 func (s *source) setTop(top *store.Top) error {
+	s.topAt = -1
 	if top == nil || top.Rows <= 0 {
 		return nil
 	}
@@ -27,7 +29,9 @@ func (s *source) setTop(top *store.Top) error {
 		return fmt.Errorf("store: table %s has no column %d", s.table.id, top.Column)
 	}
 	if k := s.table.schema.Columns[top.Column].Type.Kind; k.IsInt() && k != column.Uint64 || k == column.Float64 {
-		s.top = top
+		s.top, s.bar.ties = top, top.Ties
+		id := s.table.schema.Columns[top.Column].ID
+		s.topAt = slices.IndexFunc(s.columns, func(c store.Column) bool { return c.ID == id })
 	}
 	return nil
 }
@@ -76,12 +80,9 @@ func (s *source) topRounds(ctx context.Context, lanes store.Lanes[*lane]) error 
 			return err
 		}
 		left = left[n:]
-		worst, enough := s.worstKept(lanes)
-		if !enough {
-			continue
-		}
+		s.raise(lanes)
 		keep := len(left)
-		for keep > 0 && (left[keep-1].best < worst || s.top.Ties && left[keep-1].best == worst) {
+		for keep > 0 && s.bar.below(left[keep-1].best) {
 			keep--
 		}
 		s.skipped.Add(int64(len(left) - keep))
@@ -94,11 +95,34 @@ func (s *source) topRounds(ctx context.Context, lanes store.Lanes[*lane]) error 
 	return nil
 }
 
-// worstKept is a value that none of the Top.Rows best rows so far is worse than; enough is false while there are fewer rows.
-func (s *source) worstKept(lanes store.Lanes[*lane]) (worst int64, enough bool) {
+// bar is the value that rows have to better, or where other keys may decide to equal, to be among the first.
+type bar struct {
+	ties  bool
+	mu    sync.Mutex
+	worst int64
+	known bool // there are as many rows as are wanted
+}
+
+// below reports whether rows are of no use none of which is better than best.
+func (b *bar) below(best int64) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.known && (best < b.worst || b.ties && best == b.worst)
+}
+
+func (b *bar) raise(worst int64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !b.known || worst > b.worst {
+		b.worst, b.known = worst, true
+	}
+}
+
+// raise sets the bar by what the sinks of lanes keep, which must not run: a value that none of their Top.Rows best rows is worse than.
+func (s *source) raise(lanes store.Lanes[*lane]) {
 	values := lanes.Kept(s.top)
 	if values == nil {
-		return 0, false
+		return
 	}
 	milliseconds := s.table.schema.Columns[s.top.Column].Type.Kind == column.Timestamp
 	for i, x := range values {
@@ -115,5 +139,31 @@ func (s *source) worstKept(lanes store.Lanes[*lane]) (worst int64, enough bool) 
 		values[i] = x
 	}
 	slices.Sort(values)
-	return values[int64(len(values))-s.top.Rows], true
+	s.bar.raise(values[int64(len(values))-s.top.Rows])
+}
+
+// soonRaised is the most rows for which a lane raises the bar after each window, and not only after a segment: it looks at all that are kept.
+const soonRaised = windowRows / 16
+
+// raise sets the bar by what the lane itself has kept so far.
+func (l *lane) raise() {
+	if s := l.source; s.top != nil && s.top.Rows <= soonRaised {
+		s.raise(l.self)
+	}
+}
+
+// best is a value that no row of a window of the segment at hand betters.
+func (l *lane) best(window int) int64 {
+	s := l.source
+	if s.topAt < 0 || l.zones[s.topAt] == nil {
+		return math.MaxInt64
+	}
+	switch z := l.zones[s.topAt][window]; {
+	case !s.top.Ascending:
+		return z.max
+	case l.whole[s.topAt].Valid != nil: // there may be a NULL
+		return math.MaxInt64
+	default:
+		return negated(z.min)
+	}
 }

@@ -1,9 +1,11 @@
 package pebblestore
 
 import (
+	"math"
 	"slices"
 
 	"millrace/internal/column"
+	"millrace/internal/scan"
 	"millrace/streaming/store"
 )
 
@@ -30,13 +32,21 @@ func narrowings(columns []store.Column, schema *store.Schema, where []store.Cond
 	return list
 }
 
-// zonesOf bounds each window of a decoded column. A NULL counts as its neighbour does: the encoder has repeated that.
+// zonesOf bounds each window of a decoded column of numbers; doubles by scan.FloatOrder. A NULL counts as what it is decoded to, its neighbour mostly.
 func zonesOf(v *column.Vector) []zone {
-	zones := make([]zone, 0, (len(v.Int)+windowRows-1)/windowRows)
-	for part := range slices.Chunk(v.Int, windowRows) {
-		z := zone{part[0], part[0]}
+	if v.Type.Kind != column.Float64 {
+		return zonesBy(v.Int, func(x int64) int64 { return x })
+	}
+	return zonesBy(v.Float, scan.FloatOrder)
+}
+
+func zonesBy[T int64 | float64](values []T, number func(T) int64) []zone {
+	zones := make([]zone, 0, (len(values)+windowRows-1)/windowRows)
+	for part := range slices.Chunk(values, windowRows) {
+		z := zone{math.MaxInt64, math.MinInt64}
 		for _, x := range part {
-			z.min, z.max = min(z.min, x), max(z.max, x)
+			n := number(x)
+			z.min, z.max = min(z.min, n), max(z.max, n)
 		}
 		zones = append(zones, z)
 	}

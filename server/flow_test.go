@@ -288,3 +288,31 @@ func TestSecretsOfASinkAreNotShown(t *testing.T) {
 		t.Error(d)
 	}
 }
+
+// A flow noticed only after ten seconds that its topic was deleted. The number of an exactly-once flow goes with the topic, and its reason spoke of a group that had expired.
+func TestAFlowWhoseTargetIsDeleted(t *testing.T) {
+	for _, exactly := range []string{"false", "true"} {
+		t.Run("exactlyOnce="+exactly, func(t *testing.T) {
+			b, read, write := sinkTopics(t, 10)
+			r := start(t)
+			do(t, r.root(t), flowOf(read, write("out", "exactlyOnce => "+exactly)))
+			comes(t, r, "SELECT state, rows_written, lag FROM information_schema.streaming_flows", "running|10|0")
+			if err := b.DeleteTopic("out"); err != nil {
+				t.Fatal(err)
+			}
+			began := time.Now()
+			testkit.Produce(t, b.Client(t), &kgo.Record{Topic: "orders", Partition: 1, Value: []byte(`{"id":10}`)})
+			comes(t, r, `SELECT state, reason LIKE 'topic ''out'' does not exist%' FROM information_schema.streaming_flows`, "stalled|1")
+			if took := time.Since(began); took > 5*time.Second {
+				t.Errorf("it took %v to notice", took)
+			}
+			b.Topic(t, "out", 1, nil)
+			if exactly == "false" {
+				comes(t, r, "SELECT state, rows_written, lag FROM information_schema.streaming_flows", "running|11|0")
+				gives(t, r.root(t), "SELECT value:id::bigint FROM "+read("out"), "10")
+				return
+			}
+			comes(t, r, `SELECT state, reason LIKE 'whether batch % was written is not known: % or topic ''out'', which it is kept for, was deleted%hint: DROP FLOW%' FROM information_schema.streaming_flows`, "failed|1")
+		})
+	}
+}

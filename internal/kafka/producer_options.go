@@ -106,6 +106,8 @@ func (o ProducerOptions) client() ([]kgo.Opt, error) {
 		kgo.MaxBufferedRecords(int(max(o.BufferBytes/2/recordOverhead, 1))),
 		kgo.RecordPartitioner(partitioners{o.inner()}),
 		kgo.MetadataMaxAge(time.Minute), // partitions that were added get their share
+		// A topic that is gone is noticed within two seconds: it is looked for so often, so many times.
+		kgo.MetadataMinAge(producerLook),
 		kgo.UnknownTopicRetries(4),
 		kgo.MaxVersions(producerVersions()),
 	}
@@ -123,6 +125,9 @@ func (o ProducerOptions) client() ([]kgo.Opt, error) {
 	}
 	return opts, nil
 }
+
+// producerLook is how long a producer that looks for a topic or a leader waits before it looks again.
+const producerLook = 300 * time.Millisecond
 
 // producerVersions are the versions of requests that producers speak: later ones of those that marks need name topics by ids, which they do not know.
 func producerVersions() *kversion.Versions {

@@ -122,7 +122,7 @@ func (t *Table) settleDelivery(ctx context.Context) error {
 	case last == nil && in == nil:
 		return nil
 	case last == nil && (t.record.Delivered > 0 || time.Since(time.UnixMilli(in.Since)) > markKept):
-		return sqlerr.New(sqlerr.TableState, "whether batch %d of flow '%s' was written is not known: the consumer group that keeps its position has expired", in.Number, t.name).
+		return sqlerr.New(sqlerr.TableState, "whether batch %d of flow '%s' was written is not known: the consumer group that keeps its number has expired, or topic '%s', which it is kept for, was deleted", in.Number, t.name, t.record.Place).
 			WithHint("DROP FLOW and CREATE FLOW begin anew; information_schema.streaming_table_partitions shows where it was")
 	case last != nil && !t.knows(last):
 		return sqlerr.New(sqlerr.TableState, "batch %d of flow '%s' was written by another copy of it, and what this one would write may be there already: its positions are those of a backup, or another server runs the same flow", last.Number, t.name).

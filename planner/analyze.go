@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"context"
 	"strings"
 	"time"
 
@@ -104,7 +105,17 @@ func (x explainer) explain(ctx *sql.Context, d *plan.DescribeQuery, row sql.Row)
 	return sql.RowsToRowIter(rows...), nil
 }
 
-// analyze runs a query and discards its rows. An error of the query is the statement's.
+// Taker takes the rows of a query.
+type Taker func(ctx *sql.Context, schema sql.Schema, rows sql.RowIter) error
+
+type takerKey struct{}
+
+// WithTaker gives the rows of the query that EXPLAIN ANALYZE runs to somebody, as batches where a client would get them so. The taker does not close them.
+func WithTaker(ctx *sql.Context, take Taker) *sql.Context {
+	return ctx.WithContext(context.WithValue(ctx.Context, takerKey{}, take))
+}
+
+// analyze runs a query and discards its rows, unless somebody takes them. An error of the query is the statement's.
 func (x explainer) analyze(ctx *sql.Context, n sql.Node, row sql.Row) (*profile, error) {
 	if _, into := n.(*plan.Into); into || !n.IsReadOnly() {
 		return nil, sqlerr.New(sqlerr.NotSupported, "EXPLAIN ANALYZE runs its statement, which may only be a query that changes nothing").
@@ -126,7 +137,11 @@ func (x explainer) analyze(ctx *sql.Context, n sql.Node, row sql.Row) (*profile,
 	if !ok {
 		root = &measuringIter{iter, new(figures)}
 	}
-	err = root.drain(ctx)
+	if take, ok := ctx.Value(takerKey{}).(Taker); ok {
+		err = take(ctx, n.Schema(ctx), root.given())
+	} else {
+		err = root.drain(ctx)
+	}
 	if closing := root.Close(ctx); err == nil {
 		err = closing
 	}

@@ -139,7 +139,7 @@ func actual(n sql.Node, f *figures, p *profile) string {
 	if rows, ok := rowsIn(n, p); ok {
 		in = fmt.Sprintf("rows in %d, ", rows)
 	}
-	return fmt.Sprintf("  [%sout %d, time %s%s]", in, f.rows.Load(), shortTime(time.Duration(f.nanos.Load())), f.again())
+	return fmt.Sprintf("  [%sout %d, time %s%s]", in, f.rows.Load(), ShortTime(time.Duration(f.nanos.Load())), f.again())
 }
 
 // rowsIn is what the operators below n gave to it, false when there are none or some of them are unknown.
@@ -171,7 +171,7 @@ func actualLines(f *figures) []string {
 	if f == nil || f.loops.Load() == 0 {
 		return []string{"run: never"}
 	}
-	line := fmt.Sprintf("run: rows out %d, time %s%s", f.rows.Load(), shortTime(time.Duration(f.nanos.Load())), f.again())
+	line := fmt.Sprintf("run: rows out %d, time %s%s", f.rows.Load(), ShortTime(time.Duration(f.nanos.Load())), f.again())
 	return append([]string{line}, f.reads().lines()...)
 }
 
@@ -181,7 +181,7 @@ func (s *scanFigures) lines() (lines []string) {
 		return nil
 	}
 	for _, o := range s.operators {
-		lines = append(lines, fmt.Sprintf("%s: rows in %d, out %d, time %s over all lanes", o.Name, o.RowsIn, o.RowsOut, shortTime(o.Time)))
+		lines = append(lines, fmt.Sprintf("%s: rows in %d, out %d, time %s over all lanes", o.Name, o.RowsIn, o.RowsOut, ShortTime(o.Time)))
 	}
 	if s.partial {
 		lines = append(lines, partialsLine)
@@ -205,8 +205,8 @@ func (s *scanFigures) lines() (lines []string) {
 	return lines
 }
 
-// shortTime is a duration with as many digits as anybody needs.
-func shortTime(d time.Duration) string {
+// ShortTime shows a duration with as many digits as anybody needs.
+func ShortTime(d time.Duration) string {
 	switch {
 	case d >= time.Second:
 		return d.Round(time.Millisecond).String()

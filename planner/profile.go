@@ -182,20 +182,44 @@ func (it *measuringIter) Close(ctx *sql.Context) error {
 	return err
 }
 
+// measuredBatches is a measuringIter over batches.
+type measuredBatches struct {
+	*measuringIter
+	from *BatchRowIter
+}
+
+// NextBatch is BatchRowIter.NextBatch.
+func (it measuredBatches) NextBatch(ctx *sql.Context) (*column.Batch, error) {
+	start := time.Now()
+	b, err := it.from.NextBatch(ctx)
+	it.figures.nanos.Add(int64(time.Since(start)))
+	if err == nil {
+		it.figures.rows.Add(int64(b.Live()))
+	}
+	return b, err
+}
+
+// Fields is BatchRowIter.Fields.
+func (it measuredBatches) Fields() []column.Field { return it.from.Fields() }
+
+// given is the iterator as somebody takes the rows: with batches where there are some.
+func (it *measuringIter) given() sql.RowIter {
+	if from, ok := it.RowIter.(*BatchRowIter); ok {
+		return measuredBatches{it, from}
+	}
+	return it
+}
+
 // drain takes all rows, as batches where a client would get them so.
 func (it *measuringIter) drain(ctx *sql.Context) error {
-	batches, ok := it.RowIter.(*BatchRowIter)
+	rows := it.given()
+	batches, ok := rows.(measuredBatches)
 	for {
 		var err error
 		if ok {
-			start := time.Now()
-			b, e := batches.NextBatch(ctx)
-			it.figures.nanos.Add(int64(time.Since(start)))
-			if err = e; err == nil {
-				it.figures.rows.Add(int64(b.Live()))
-			}
+			_, err = batches.NextBatch(ctx)
 		} else {
-			_, err = it.Next(ctx)
+			_, err = rows.Next(ctx)
 		}
 		if errors.Is(err, io.EOF) {
 			return nil

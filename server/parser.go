@@ -150,11 +150,11 @@ func explain(st *statement, e dialect.Explain, mode dialect.Mode, options sqlpar
 		return nil, err
 	}
 	if inner.sink != nil {
-		if e.Analyze || e.Format != "TREE" {
-			return nil, sqlerr.New(sqlerr.NotSupported, "EXPLAIN of a sink has no ANALYZE and no format but TREE").WithHint("EXPLAIN ANALYZE of its query runs that, and writes nothing")
+		if e.Format != "TREE" {
+			return nil, sqlerr.New(sqlerr.NotSupported, "EXPLAIN of a sink has no format but TREE").WithHint("EXPLAIN FORMAT=%s takes its query alone", e.Format)
 		}
 		st.own, st.sink, st.params = inner.own, inner.sink, inner.params
-		st.sink.explain = e.Format
+		st.sink.explain, st.sink.analyze = true, e.Analyze
 		return st, nil
 	}
 	if inner.ast == nil {

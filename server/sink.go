@@ -27,8 +27,8 @@ type sink struct {
 	// columns are the names that the statement gives to the columns of the rows, nil for those of the query. values says that the rows are VALUES.
 	columns []string
 	values  bool
-	// explain is set for EXPLAIN, and names the format.
-	explain string
+	// explain is set for EXPLAIN, analyze for EXPLAIN ANALYZE.
+	explain, analyze bool
 }
 
 // parseSink reads the parts of the statement.
@@ -105,8 +105,12 @@ func (x *session) insertIntoSink(c *sql.Context, st *statement, values map[strin
 		return err
 	}
 	queried := share(values, s.call.params, s.query.params)
-	if s.explain != "" {
-		return x.explainSink(c, s, args, queried, r)
+	if s.explain && !s.analyze {
+		plan, err := x.planBelow(c, s, queried)
+		if err != nil {
+			return err
+		}
+		return x.answerSinkPlan(c, s, args, plan, nil, r)
 	}
 	if strings.Contains(strings.ToLower(s.query.text), "stream") {
 		planned, err := x.engine.BoundQueryPlan(c, s.query.text, s.query.ast, queried)
@@ -123,42 +127,50 @@ func (x *session) insertIntoSink(c *sql.Context, st *statement, values map[strin
 			return err
 		}
 	}
+	if s.analyze {
+		return x.analyzeSink(c, s, node, args, queried, r)
+	}
 	n, err := x.writeRows(c, s, node, args, queried)
 	if err != nil {
 		return err
 	}
-	return r.OK(uint64(n), 0, "")
+	return r.OK(uint64(n.Rows), 0, "")
 }
 
-// writeRows runs the query and writes its rows; it gives their number.
-func (x *session) writeRows(c *sql.Context, s *sink, node *writekafka.Node, args *writekafka.Args, values map[string]sqlparser.Expr) (n int64, err error) {
+// writeRows runs the query and writes its rows.
+func (x *session) writeRows(c *sql.Context, s *sink, node *writekafka.Node, args *writekafka.Args, values map[string]sqlparser.Expr) (n writekafka.Written, err error) {
 	schema, rows, err := x.sinkRows(c, s, values)
 	if err != nil {
-		return 0, err
+		return n, err
 	}
 	defer func() {
 		if closing := rows.Close(c); err == nil {
 			err = closing
 		}
 	}()
+	return s.write(c, node, args, schema, rows)
+}
+
+// write writes rows, which the caller closes.
+func (s *sink) write(c *sql.Context, node *writekafka.Node, args *writekafka.Args, schema sql.Schema, rows sql.RowIter) (n writekafka.Written, err error) {
 	fields, err := sinkFields(schema)
 	if err != nil {
-		return 0, err
+		return n, err
 	}
 	named, err := s.named(fields)
 	if err != nil {
-		return 0, err
+		return n, err
 	}
 	plan, err := args.Plan(named)
 	if err != nil {
-		return 0, err
+		return n, err
 	}
 	for _, w := range append(args.Warnings, plan.Warnings...) {
 		c.Warn(planner.WarningCode, "%s", w)
 	}
 	w, err := plan.Open(c, node.Env())
 	if err != nil {
-		return 0, err
+		return n, err
 	}
 	defer w.Close()
 	write := func() error {
@@ -170,15 +182,15 @@ func (x *session) writeRows(c *sql.Context, s *sink, node *writekafka.Node, args
 	}
 	if args.ExactlyOnce {
 		if err := together(c, w, write); err != nil {
-			return 0, err
+			return n, err
 		}
 	} else if err := write(); err != nil {
-		return 0, undone(c, err, w.Delivered())
+		return n, undone(c, err, w.Delivered())
 	}
 	if text := w.Warning(); text != "" {
 		c.Warn(planner.WarningCode, "%s", text)
 	}
-	return w.Rows(), nil
+	return w.Written(), nil
 }
 
 // together makes what write writes one transaction: all of it or nothing.
@@ -323,38 +335,4 @@ func takeRows(c *sql.Context, schema sql.Schema, fields []column.Field, rows sql
 			b.Reset(fields)
 		}
 	}
-}
-
-// explainSink answers EXPLAIN: the sink, and below it the plan of the query.
-func (x *session) explainSink(c *sql.Context, s *sink, args *writekafka.Args, values map[string]sqlparser.Expr, r results) error {
-	explained := &statement{text: s.query.text, ast: &sqlparser.Explain{Statement: s.query.ast, ExplainFormat: sqlparser.TreeStr}}
-	schema, rows, err := x.execute(c, explained, values)
-	if err != nil {
-		return err
-	}
-	below, err := sql.RowIterToRows(c, rows)
-	if err != nil {
-		return err
-	}
-	var plan strings.Builder
-	for _, row := range below {
-		text, ok := row[0].(string)
-		if !ok {
-			return sqlerr.New(sqlerr.Unexpected, "a line of the plan is a %T", row[0])
-		}
-		plan.WriteString(text + "\n")
-	}
-	p := sql.NewTreePrinter()
-	_ = p.WriteNode("Sink(%s)", writekafka.Name) // the printer fails only when it is used in the wrong order
-	about := args.Describe()
-	if s.columns != nil {
-		about = append(about, "columns: "+strings.Join(s.columns, ", "))
-	}
-	_ = p.WriteChildren(append(about, strings.TrimRight(plan.String(), "\n"))...)
-	var lines []sql.Row
-	for line := range strings.Lines(p.String()) {
-		lines = append(lines, sql.Row{strings.TrimRight(line, "\r\n")})
-	}
-	// The engine has ended the context with the last line of its plan.
-	return x.answerRows(x.context(context.WithoutCancel(c), ""), schema, sql.RowsToRowIter(lines...), r)
 }

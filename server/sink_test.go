@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -163,8 +164,34 @@ func TestExplainShowsTheSink(t *testing.T) {
 		}
 	}
 	gives(t, db, "SELECT count(*) FROM "+read("out"), "0")
-	_, err = rows(db, "EXPLAIN ANALYZE INSERT INTO "+write("out")+" SELECT value FROM "+read("orders"))
-	wantNumber(t, err, 1235, "EXPLAIN of a sink has no ANALYZE")
+	_, err = rows(db, "EXPLAIN FORMAT=JSON INSERT INTO "+write("out")+" SELECT value FROM "+read("orders"))
+	wantNumber(t, err, 1235, "EXPLAIN of a sink has no format but TREE")
+}
+
+// EXPLAIN ANALYZE writes, as the statement does.
+func TestExplainAnalyzeShowsWhatTheSinkDid(t *testing.T) {
+	_, read, write := sinkTopics(t, 2000)
+	db := start(t).root(t)
+	analyzed := func(statement string, parts ...string) {
+		t.Helper()
+		got, err := rows(db, "EXPLAIN ANALYZE INSERT INTO "+statement)
+		for _, part := range parts {
+			if err != nil || !regexp.MustCompile(part).MatchString(got) {
+				t.Errorf("%v\n%s\nlacks %s", err, got, part)
+			}
+		}
+	}
+	// As batches, as rows of the engine, of VALUES, with rows that are set aside.
+	analyzed(write("out", "exactlyOnce => true")+" (value, key) SELECT value, key FROM "+read("orders")+" WHERE value:id::bigint < 500", `Sink\(write_kafka\)  \[rows in 500, written 500, time `, `batches: \d+ acknowledged, \d{4,} bytes of records, \d{3,} compressed`, `columns: value, key`,
+		`run: rows out 500, time `, `source: 2 of 2 splits`)
+	analyzed(write("out")+" SELECT a.value FROM "+read("orders")+" AS a JOIN "+read("orders")+" AS b ON a.value:id = b.value:id", `rows in 2000, written 2000`, `Join  \[rows in \d+, out 2000`)
+	analyzed(write("out")+" (value) VALUES ('a'), ('b')", `rows in 2, written 2`, `batches: [12] acknowledged`, `Values`)
+	analyzed(write("out", "errorHandling => 'copy'")+" (value, `partition`) VALUES ('a', 0), ('b', 7)", `rows in 2, written 1`, `set aside: 1 rows that cannot be written`)
+	gives(t, db, "SELECT count(*) FROM "+read("out"), "2503")
+	_, err := rows(db, "EXPLAIN ANALYZE INSERT INTO "+write("out")+" SELECT 'v' AS value, 7 AS `partition`")
+	wantNumber(t, err, 31081, "row 1 cannot be written: topic 'out' has no partition 7")
+	_, err = rows(db, "EXPLAIN ANALYZE INSERT INTO "+write("out")+" SELECT value FROM STREAM "+read("orders"))
+	wantNumber(t, err, 31024, "INSERT INTO write_kafka takes all rows")
 }
 
 func TestWriteKafkaNeedsItsPrivilege(t *testing.T) {

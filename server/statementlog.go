@@ -45,7 +45,7 @@ func (x *session) failed(shown redacted, start time.Time, err error) {
 
 // statementKind is the label of a statement in the metrics.
 func statementKind(st *statement) string {
-	if st.sink != nil && st.sink.explain == "" {
+	if st.sink != nil && (!st.sink.explain || st.sink.analyze) {
 		return "insert"
 	}
 	switch st.ast.(type) {

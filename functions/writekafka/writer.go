@@ -130,12 +130,21 @@ func (p *Plan) TopicOf(b *column.Batch, row int) string {
 	return ""
 }
 
-// Rows is how many of the rows that were given to Write were to be written where they belong.
-func (w *Writer) Rows() int64 {
-	if w.letters == nil {
-		return w.message.Row
+// Written is what a writer has done.
+type Written struct {
+	// Rows were written where they belong, SetAside to the topic for those that cannot be.
+	Rows, SetAside int64
+	kafka.Acknowledged
+}
+
+// Written tells of the rows that were given to Write, once they are flushed.
+func (w *Writer) Written() Written {
+	n := Written{Rows: w.message.Row, Acknowledged: w.producer.Acknowledged()}
+	if w.letters != nil {
+		n.SetAside = w.letters.rows
+		n.Rows -= n.SetAside
 	}
-	return w.message.Row - w.letters.rows
+	return n
 }
 
 // Warning tells of rows that went to the topic for those that cannot be written; empty for none.

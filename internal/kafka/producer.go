@@ -31,10 +31,12 @@ type Producer struct {
 	arena []byte
 
 	delivered atomic.Int64
-	failed    atomic.Bool
-	mu        sync.Mutex
-	err       error // of the least row that failed
-	row       int64
+	// batches, bytes and compressed are of what was acknowledged.
+	batches, bytes, compressed atomic.Int64
+	failed                     atomic.Bool
+	mu                         sync.Mutex
+	err                        error // of the least row that failed
+	row                        int64
 
 	// The watch looks whether records that wait are acknowledged.
 	stop, stopped chan struct{}
@@ -85,13 +87,13 @@ func (c *Cluster) NewProducer(ctx context.Context, o ProducerOptions) (*Producer
 	if err != nil {
 		return nil, err
 	}
+	p := &Producer{cluster: c, opts: o, topics: map[string]int{}, stop: make(chan struct{}), stopped: make(chan struct{})}
 	c.group.mu.Lock()
-	cl, err := c.group.open(c.cfg.Brokers, opts...)
+	p.client, err = c.group.open(c.cfg.Brokers, append(opts, kgo.WithHooks(batchHook{p}))...)
 	c.group.mu.Unlock()
 	if err != nil {
 		return nil, err
 	}
-	p := &Producer{cluster: c, opts: o, client: cl, topics: map[string]int{}, stop: make(chan struct{}), stopped: make(chan struct{})}
 	go p.watch()
 	if err := p.connect(ctx); err != nil {
 		p.Close()
@@ -154,6 +156,29 @@ func (p *Producer) watch() {
 
 // Delivered is how many records were acknowledged.
 func (p *Producer) Delivered() int64 { return p.delivered.Load() }
+
+// Acknowledged is what brokers have taken.
+type Acknowledged struct {
+	// Batches are record batches; Bytes are those of their records, and Compressed what was sent for them.
+	Batches, Bytes, Compressed int64
+}
+
+// Acknowledged is what was acknowledged so far.
+func (p *Producer) Acknowledged() Acknowledged {
+	return Acknowledged{p.batches.Load(), p.bytes.Load(), p.compressed.Load()}
+}
+
+// batchHook counts the batches of a producer.
+type batchHook struct{ p *Producer }
+
+var _ kgo.HookProduceBatchWritten = batchHook{}
+
+// OnProduceBatchWritten implements kgo.HookProduceBatchWritten.
+func (h batchHook) OnProduceBatchWritten(_ kgo.BrokerMetadata, _ string, _ int32, m kgo.ProduceBatchMetrics) {
+	h.p.batches.Add(1)
+	h.p.bytes.Add(int64(m.UncompressedBytes))
+	h.p.compressed.Add(int64(m.CompressedBytes))
+}
 
 // Partitions gives the number of partitions of a topic, which must exist. It is asked for once, and again with fresh.
 func (p *Producer) Partitions(ctx context.Context, topic string, fresh bool) (int, error) {

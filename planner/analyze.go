@@ -29,6 +29,9 @@ var _ sql.NodeExecBuilder = explainer{}
 
 // Build implements sql.NodeExecBuilder: nil leaves n to the engine.
 func (x explainer) Build(ctx *sql.Context, n sql.Node, row sql.Row) (sql.RowIter, error) {
+	if s := statementMemoryOf(ctx); s != nil {
+		s.begin(n)
+	}
 	if d, ok := n.(*plan.DescribeQuery); ok && (d.Format.Analyze || d.Format.Debug) {
 		return x.explain(ctx, d, row)
 	}

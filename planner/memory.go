@@ -10,12 +10,14 @@ import (
 	"millrace/internal/memory"
 )
 
-// statementMemory is what one statement holds: its scans, and the operators of the engine that keep rows.
+// statementMemory is what one statement holds: its scans, and the operators of the engine that keep rows; and its plan.
 type statementMemory struct {
 	mu     sync.Mutex
 	budget *memory.Budget
 	// keepers are by the inputs of operators that keep rows.
 	keepers map[sql.Node]*keeper
+	// plan is what the statement runs.
+	plan sql.Node
 }
 
 type memoryKey struct{}
@@ -51,6 +53,15 @@ func (s *statementMemory) shared(o *Options) *memory.Budget {
 		s.budget = o.Memory.Child(o.MemoryBytes)
 	}
 	return s.budget
+}
+
+// begin notes that n is run: the first node of a statement is its plan.
+func (s *statementMemory) begin(n sql.Node) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.plan == nil {
+		s.plan = n
+	}
 }
 
 // expect notes that an operator keeps the rows of input, whose iterator is built next.

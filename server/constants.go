@@ -59,12 +59,12 @@ func isLiteral(e sqlparser.Expr) bool {
 	return false
 }
 
-// changesSettings reports whether a statement may leave the session other than it found it: all but those that read.
+// changesSettings reports whether a statement may leave the session other than it found it: all but those that read, or write rows.
 func changesSettings(st *statement) bool {
 	switch ast := st.ast.(type) {
 	case sqlparser.SelectStatement:
 		return ast.GetInto() != nil
-	case *sqlparser.Show:
+	case *sqlparser.Show, *sqlparser.Insert, *sqlparser.Update, *sqlparser.Delete:
 		return false
 	}
 	return true

@@ -18,7 +18,9 @@ type metrics struct {
 	rows       prometheus.Counter
 	slow       prometheus.CounterFunc
 	slowCount  atomic.Int64
-	scans      *scanMetrics
+	// keptPlans counts look-ups that ran by a plan of before.
+	keptPlans atomic.Int64
+	scans     *scanMetrics
 }
 
 func newMetrics(version string) *metrics {
@@ -34,11 +36,14 @@ func newMetrics(version string) *metrics {
 	m.slow = prometheus.NewCounterFunc(prometheus.CounterOpts{
 		Name: "millrace_slow_statements_total", Help: "Statements that took longer than long_query_time.",
 	}, func() float64 { return float64(m.slowCount.Load()) })
+	kept := prometheus.NewCounterFunc(prometheus.CounterOpts{
+		Name: "millrace_kept_plans_total", Help: "Look-ups by key that ran by the plan of an earlier execution.",
+	}, func() float64 { return float64(m.keptPlans.Load()) })
 	build := prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "millrace_build_info", Help: "1, labelled with the version of the program.", ConstLabels: prometheus.Labels{"version": version},
 	})
 	build.Set(1)
-	m.registry.MustRegister(m.statements, m.duration, m.rows, m.slow, build, collectors.NewGoCollector(),
+	m.registry.MustRegister(m.statements, m.duration, m.rows, m.slow, kept, build, collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m.scans = newScanMetrics(m.registry)
 	return m

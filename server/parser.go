@@ -32,6 +32,8 @@ type statement struct {
 	// literals: the statement is a SELECT of literals. constant is then its answer, once it is known.
 	literals bool
 	constant *constant
+	// lookup is not nil when the statement is a look-up by keys.
+	lookup *lookup
 	// params is the number of placeholders.
 	params int
 	// unknown are system variables that do not exist and stand for NULL.
@@ -77,7 +79,7 @@ func parseIn(text string, mode dialect.Mode, options sqlparser.ParserOptions, ct
 		return nil, err
 	}
 	st.shown = shown
-	st.literals = ofLiterals(st.ast)
+	st.literals, st.lookup = ofLiterals(st.ast), lookupOf(st.ast)
 	if st.ast != nil {
 		if err := expandFields(ctx, st.ast); err != nil {
 			return nil, err

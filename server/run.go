@@ -23,8 +23,14 @@ import (
 	"millrace/streaming/sqltable"
 )
 
+// bindings are the values of a statement's placeholders: literals, for the engine, or keys, for the kept plan of a look-up that holds.
+type bindings struct {
+	literals map[string]sqlparser.Expr
+	keys     []any
+}
+
 // run executes a statement, with values for its placeholders, and answers.
-func (x *session) run(ctx context.Context, st *statement, values map[string]sqlparser.Expr, r results) (err error) {
+func (x *session) run(ctx context.Context, st *statement, values bindings, r results) (err error) {
 	start := time.Now()
 	var pid uint64
 	x.engine.questions.Add(1)
@@ -52,13 +58,16 @@ func (x *session) run(ctx context.Context, st *statement, values map[string]sqlp
 	defer x.engine.ProcessList.EndQuery(c)
 	defer sqltable.EndStatement(c)
 	defer x.boundWarnings(c)
-	if k := x.known(st); k != nil && values == nil {
+	if values.keys != nil {
+		return fault(c, x.answerLookup(c, st, values.keys, r))
+	}
+	if k := x.known(st); k != nil && values.literals == nil {
 		return fault(c, x.answerConstant(c, k, r))
 	}
 	if changesSettings(st) {
 		defer func() { x.settings++ }()
 	}
-	return fault(c, x.insertError(c, st, x.answerCurrent(c, st, values, r)))
+	return fault(c, x.insertError(c, st, x.answerCurrent(c, st, values.literals, r)))
 }
 
 // answerCurrent is answer for a server that shares its catalog: what changes the catalog begins with what others have made of it, and what met a change of another is run again.
@@ -224,6 +233,7 @@ func onlyReads(ast sqlparser.Statement) bool {
 // execute hands a statement to the engine. The engine looks placeholders up by the statement's text in the session, where it is put for
 // this call only: other statements may have the same text.
 func (x *session) execute(c *sql.Context, st *statement, values map[string]sqlparser.Expr) (sql.Schema, sql.RowIter, error) {
+	state := x.planState()
 	if values != nil {
 		x.sql.PrepareQuery(st.text, st.ast)
 		defer x.sql.UnprepareQuery(st.text)
@@ -232,7 +242,11 @@ func (x *session) execute(c *sql.Context, st *statement, values map[string]sqlpa
 	if failed := x.dropTables(c); failed != nil && err == nil {
 		return nil, nil, errors.Join(failed, rows.Close(c))
 	}
-	return st.shownSchema(schema), rows, err
+	schema = st.shownSchema(schema)
+	if err == nil && st.lookup != nil {
+		x.keep(c, st, state, schema, values)
+	}
+	return schema, rows, err
 }
 
 // answerOK runs a statement that returns no rows to its end.
@@ -269,16 +283,24 @@ func (x *session) answerOK(c *sql.Context, st *statement, rows sql.RowIter, r re
 }
 
 func (x *session) answerRows(c *sql.Context, schema sql.Schema, rows sql.RowIter, r results) error {
-	columns := columnsOf(c, schema)
+	return x.answerColumns(c, schema, columnsOf(c, schema), rows, r)
+}
+
+// answerColumns answers with rows of columns that are described already.
+func (x *session) answerColumns(c *sql.Context, schema sql.Schema, columns []wire.Column, rows sql.RowIter, r results) error {
 	err := r.Columns(columns)
+	whole := false
 	if err == nil {
-		err = send(c, schema, columns, rows, r)
+		whole, err = send(c, schema, columns, rows, r)
 	}
 	if closing := rows.Close(c); err == nil {
 		err = closing
 	}
 	if err != nil {
 		return err
+	}
+	if whole {
+		c.GetLastQueryInfo().FoundRows.Store(r.RowCount()) // the engine counts rows that pass its own iterators, and says so when they are closed
 	}
 	return r.EndRows()
 }
@@ -305,32 +327,28 @@ func unwrap(rows sql.RowIter) sql.RowIter {
 	}
 }
 
-// send sends all rows: as batches when the root of the plan and the results both speak them.
-func send(c *sql.Context, schema sql.Schema, columns []wire.Column, rows sql.RowIter, r results) error {
+// send sends all rows: as whole batches when the root of the plan and the results both speak them.
+func send(c *sql.Context, schema sql.Schema, columns []wire.Column, rows sql.RowIter, r results) (whole bool, err error) {
 	if b, ok := r.(batches); ok {
 		if from, ok := unwrap(rows).(batchIter); ok && len(from.Fields()) == len(columns) {
-			if err := takeBatches(c, from, func(part *column.Batch) error { return b.Batch(part) }); err != nil {
-				return err
-			}
-			c.GetLastQueryInfo().FoundRows.Store(r.RowCount()) // the engine counts rows that pass its own iterators
-			return nil
+			return true, takeBatches(c, from, func(part *column.Batch) error { return b.Batch(part) })
 		}
 	}
 	e := newEncoder(c, schema, columns, r.Binary())
 	for {
 		row, err := rows.Next(c)
 		if errors.Is(err, io.EOF) {
-			return nil
+			return false, nil
 		}
 		if err == nil {
 			err = c.Err() // not every iterator of the engine looks at the context
 		}
 		if err != nil {
-			return err
+			return false, err
 		}
 		e.row = row
 		if err := r.Row(e.fill); err != nil {
-			return err
+			return false, err
 		}
 	}
 }

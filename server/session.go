@@ -51,6 +51,9 @@ type session struct {
 	// settings counts what may have changed a setting; texts are statements whose answer is known until it does.
 	settings uint64
 	texts    map[string]*statement
+	// lookups are statements whose plan is kept, by the form of their text; form is memory to make one in.
+	lookups map[string]*statement
+	form    []byte
 }
 
 // open makes a session; its user must have been authenticated.
@@ -83,6 +86,7 @@ func (x *session) fresh(db string) {
 	x.sql.SetCurrentDatabase(db)
 	x.idle = x.context(context.Background(), "")
 	x.warned = warned{}
+	x.lookups = nil
 	x.settings++
 	x.engine.ProcessList.ConnectionReady(x.sql)
 }
@@ -160,7 +164,11 @@ func (x *session) use(ctx context.Context, name string) error {
 func (x *session) query(ctx context.Context, text string, r results) error {
 	if st := x.recall(text); st != nil {
 		r.SetMore(false)
-		return x.run(ctx, st, nil, r)
+		return x.run(ctx, st, bindings{}, r)
+	}
+	if st, keys := x.keptText(text); st != nil {
+		r.SetMore(false)
+		return x.run(ctx, st, bindings{keys: keys}, r)
 	}
 	for whole := true; ; whole = false {
 		c := x.context(ctx, "")
@@ -177,9 +185,10 @@ func (x *session) query(ctx context.Context, text string, r results) error {
 			x.warnOfError(ctx, err)
 			return err
 		}
-		if err := x.run(ctx, st, nil, r); err != nil || !more {
+		if err := x.run(ctx, st, bindings{}, r); err != nil || !more {
 			if err == nil && whole {
 				x.remember(text, st)
+				x.keepText(text, st)
 			}
 			return err
 		}

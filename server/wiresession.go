@@ -95,6 +95,9 @@ func (x wireSession) Execute(ctx context.Context, p *wire.Stmt, params []wire.Pa
 	if len(params) != p.Params {
 		return sqlerr.New(sqlerr.BadParameters, "the statement has %d placeholders, %d values were given", p.Params, len(params))
 	}
+	if keys, ok := x.keptKeys(st, params); ok {
+		return x.run(ctx, st, bindings{keys: keys}, r)
+	}
 	values := make(map[string]sqlparser.Expr, len(params))
 	for i, param := range params {
 		v, err := literal(param)
@@ -106,7 +109,7 @@ func (x wireSession) Execute(ctx context.Context, p *wire.Stmt, params []wire.Pa
 	if len(values) == 0 {
 		values = nil
 	}
-	return x.run(ctx, st, values, r)
+	return x.run(ctx, st, bindings{literals: values}, r)
 }
 
 // literal is a value as the engine's parser would have read it.

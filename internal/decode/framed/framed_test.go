@@ -130,7 +130,7 @@ func TestEachRecordIsReadWithItsWritersSchema(t *testing.T) {
 
 func TestSettleFindsTheDecoderOfItsRecord(t *testing.T) {
 	d := newDecoder(t, &jsonWriters{})
-	first, second := record(1, `{"n":1}`), record(2, `{"m":2}`)
+	first, second := record(1, `{"n":"1"}`), record(2, `{"m":"2"}`) // strings, which Locate leaves to Settle
 	slots, others := make([]decode.Slot, 2), make([]decode.Slot, 2)
 	if err := errors.Join(d.Locate(first, slots), d.Locate(second, others)); err != nil {
 		t.Fatal(err)

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"millrace/internal/column"
+	"millrace/internal/convert"
 	"millrace/internal/decode"
 )
 
@@ -74,14 +75,14 @@ func (s *Schema) Compile(wanted []int) (decode.Plan, error) {
 
 func newPlan(fields []Field, object bool) *fieldPlan {
 	p := &fieldPlan{fields: fields, object: object}
-	var paths []Path
+	paths := []Path{{}} // the first is the record itself
 	for _, f := range fields {
 		if f.Path == nil {
 			f.Path = Path{{Kind: Name, Name: f.Name}}
 		}
 		paths = append(paths, f.Path)
 	}
-	p.paths = Compile(append(paths, Path{})) // the last is the record itself
+	p.paths = Compile(paths)
 	return p
 }
 
@@ -100,7 +101,8 @@ func (p *fieldPlan) newDecoder() *fieldDecoder {
 // fieldDecoder is the decode.Decoder. A Lazy slot has the place of the value, and its type and flags in Aux.
 type fieldDecoder struct {
 	*fieldPlan
-	x      *Extractor
+	x *Extractor
+	// values has the record itself, and then the fields.
 	values []Value
 	// shapers are those of the fields that have a shape, nil when none has.
 	shapers []*shaper
@@ -117,12 +119,13 @@ func (d *fieldDecoder) Locate(record []byte, slots []decode.Slot) error {
 	if err := d.x.Extract(record, d.values); err != nil {
 		return d.notJSON(err, len(record))
 	}
-	if root := d.values[len(d.fields)]; d.object && root.Type != Object {
+	if root := &d.values[0]; d.object && root.Type != Object {
 		d.err = decode.Error{Reason: decode.WrongType, Offset: int(root.Off), Detail: "an object is expected, found " + article[root.Type]}
 		return &d.err
 	}
+	values := d.values[1:]
 	for i := range d.fields {
-		slots[i] = d.fields[i].slot(d.values[i])
+		d.fields[i].locate(record, &values[i], &slots[i])
 	}
 	return nil
 }
@@ -152,43 +155,49 @@ func (e *Error) Data(length int) decode.Error {
 	return data
 }
 
-// slot is what Locate says of a value: final where it takes no work, Lazy elsewhere.
-func (f *Field) slot(v Value) decode.Slot {
-	lazy := decode.Slot{Kind: decode.Lazy, Beg: v.Off, End: v.End, Aux: uint32(v.Type) | uint32(v.Flags)<<8}
+// locate fills s with what Locate says of a value: final where it takes little work, Lazy elsewhere. Slots are written member by member: a struct of small
+// members that is copied at once waits for its own stores.
+func (f *Field) locate(record []byte, v *Value, s *decode.Slot) {
 	switch v.Type {
 	case Missing:
-		return decode.Slot{}
+		*s = decode.Slot{}
+		return
 	case Null:
-		if f.KeepNull {
-			return decode.Slot{Kind: decode.View, Beg: v.Off, End: v.End}
+		if *s = (decode.Slot{}); f.KeepNull {
+			s.Kind, s.Beg, s.End = decode.View, v.Off, v.End
 		}
-		return decode.Slot{}
+		return
 	}
 	switch f.Type.Kind {
 	case column.Bool:
-		switch v.Type {
-		case True:
-			return decode.Slot{Kind: decode.Int, Int: 1}
-		case False:
-			return decode.Slot{Kind: decode.Int}
+		if v.Type == True || v.Type == False {
+			s.Kind, s.Int = decode.Int, int64(v.Type-False)
+			return
+		}
+	case column.Int32, column.Int64:
+		if v.Type == Number && v.Flags&Fractional == 0 {
+			if n, fault := convert.Int64(record[v.Off:v.End]); fault == convert.OK && f.holds(n) {
+				s.Kind, s.Int = decode.Int, n
+				return
+			}
 		}
 	case column.Text:
-		// A text of no more bytes than the column has characters fits.
-		if f.Width > 0 && v.End-v.Off-2 > f.Width {
-			return lazy
-		}
-		if v.Type != String {
-			return decode.Slot{Kind: decode.View, Beg: v.Off, End: v.End}
-		}
-		if v.Flags&Escaped == 0 {
-			return decode.Slot{Kind: decode.View, Beg: v.Off + 1, End: v.End - 1}
+		switch {
+		case f.Width > 0 && v.End-v.Off-2 > f.Width: // a text of no more bytes than the column has characters fits
+		case v.Type != String:
+			s.Kind, s.Beg, s.End = decode.View, v.Off, v.End
+			return
+		case v.Flags&Escaped == 0:
+			s.Kind, s.Beg, s.End = decode.View, v.Off+1, v.End-1
+			return
 		}
 	case column.JSON:
 		if f.Shape == nil {
-			return decode.Slot{Kind: decode.View, Beg: v.Off, End: v.End}
+			s.Kind, s.Beg, s.End = decode.View, v.Off, v.End
+			return
 		}
 	}
-	return lazy
+	s.Kind, s.Beg, s.End, s.Aux = decode.Lazy, v.Off, v.End, uint32(v.Type)|uint32(v.Flags)<<8
 }
 
 // article names a JSON type in a sentence.

@@ -79,6 +79,19 @@ var arithmeticFunctions = map[string]string{
 	sqlparser.PlusStr: "millrace_add", sqlparser.MinusStr: "millrace_subtract", sqlparser.MultStr: "millrace_multiply", sqlparser.ModStr: "mod",
 }
 
+// IsOperator reports whether Operators makes an operator, or a cast, a call of that function. All of its arguments are always computed.
+func IsOperator(function string) bool {
+	if function == decimalFunction {
+		return true
+	}
+	for _, name := range arithmeticFunctions {
+		if name == function {
+			return true
+		}
+	}
+	return false
+}
+
 var exprType = reflect.TypeFor[sqlparser.Expr]()
 
 // replaceOperands replaces operators among the expressions that n holds itself. The parser has a node type for each place where an

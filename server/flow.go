@@ -198,6 +198,9 @@ func (x *session) createFlow(c *sql.Context, st *statement, own dialect.CreateFl
 	if strings.Contains(own.Flow.Name, "$") {
 		return sqlerr.New(sqlerr.OptionInvalid, "the name of a flow may not contain '$'").WithHint("names with $ are those of the tables that belong to it, such as %s$errors", strings.ReplaceAll(own.Flow.Name, "$", "_"))
 	}
+	if err := x.checkConstants(c, own.Sink.Query); err != nil {
+		return err
+	}
 	mode, err := c.GetSessionVariable(c, createVariable)
 	if err != nil {
 		return err

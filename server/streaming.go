@@ -94,6 +94,12 @@ func (x *session) createStreaming(c *sql.Context, st *statement, own dialect.Cre
 		return sqlerr.New(sqlerr.OptionForbidden, "the query holds a secret, which would be kept in clear with the definition of the table").
 			WithHint("name it: secret('scope', 'key'), or connection => 'name' of a CREATE CONNECTION, which is stored encrypted")
 	}
+	if err := checkRules(c, own.Columns, own.Expectations); err != nil {
+		return err
+	}
+	if err := x.checkConstants(c, own.Query); err != nil {
+		return err
+	}
 	mode, err := c.GetSessionVariable(c, createVariable)
 	if err != nil {
 		return err
@@ -207,6 +213,9 @@ func (x *session) alterStreaming(c *sql.Context, own dialect.AlterStreamingTable
 		}
 		return m.Reschedule(name, streaming.Rescheduling{Schedule: s, Replace: own.Replace}, retoldSettings)
 	default:
+		if err := checkRules(c, own.Add, nil); err != nil {
+			return err
+		}
 		add, err := x.declared(c, name, own.Add)
 		if err != nil {
 			return err

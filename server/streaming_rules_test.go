@@ -231,3 +231,64 @@ func TestAViolationInTheBacklogIsFound(t *testing.T) {
 	r = start(t, func(c *Config) { c.DataDir = dir })
 	comes(t, r, "SELECT state, passed_records, failed_records FROM information_schema.streaming_table_expectations JOIN information_schema.streaming_tables USING (table_name)", "running|"+counts)
 }
+
+// GENERATED AS (rand()) was taken, and gave another value when a batch was read again after a crash.
+func TestRulesThatTheRowDoesNotDecideAreRefused(t *testing.T) {
+	b, _, _ := ordersTopic(t, 10)
+	db := start(t).root(t)
+	query := " AS SELECT value:id::bigint AS id FROM " + ordersRead(b)
+	for expression, message := range map[string]string{
+		"rand() > 0.5": "calls rand(), which is not decided by the row", "uuid() = 'a'": "calls uuid()", "id + sleep(0) > 1": "calls sleep()", "concat(id, lower(uuid())) = 'x'": "calls uuid()",
+		"connection_id() = id": "calls connection_id(), which is about a session", "current_user() = 'a'": "calls current_user()", "current_user = 'a'": "calls current_user()", "user() = 'a'": "calls user()",
+		"last_insert_id() > 1": "calls last_insert_id()", "@@hostname = 'h'": "uses the variable @@hostname",
+	} {
+		for _, columns := range []string{"(id BIGINT, g BOOLEAN GENERATED ALWAYS AS (%))", "(id BIGINT, CONSTRAINT c EXPECT (%))"} {
+			err := attempt(db, "CREATE STREAMING TABLE t "+strings.Replace(columns, "%", expression, 1)+query)
+			wantError(t, err, 1235, "42000", message)
+		}
+	}
+	for _, clock := range []string{"now()", "current_timestamp", "curdate()", "unix_timestamp()"} {
+		err := attempt(db, "CREATE STREAMING TABLE t (id BIGINT, g STRING GENERATED ALWAYS AS (concat("+clock+", 'x')))"+query)
+		wantError(t, err, 1235, "42000", "a column with DEFAULT")
+	}
+	do(t, db, `CREATE STREAMING TABLE t (id BIGINT, loaded TIMESTAMP DEFAULT now(), u STRING DEFAULT uuid(), g BIGINT GENERATED ALWAYS AS (unix_timestamp('2026-01-01')),
+		CONSTRAINT c EXPECT (loaded <= now()))`+query)
+	gives(t, db, "SELECT count(*), count(DISTINCT u), max(g) FROM t", "10|10|1767225600")
+	gives(t, db, "SELECT passed_records FROM information_schema.streaming_table_expectations WHERE table_name = 't'", "10")
+
+	err := attempt(db, "CREATE STREAMING TABLE u (id BIGINT, g BIGINT GENERATED ALWAYS AS (id + 1), h BIGINT GENERATED ALWAYS AS (g * 2))"+query)
+	wantError(t, err, 1054, "42S22", "'g' is GENERATED too, and sees as this one the columns of the query and those with a DEFAULT: write (id + 1) in its place")
+}
+
+// A table of SELECT 'x'::int was made, and put every record into its table of errors.
+func TestConstantsThatFailForEveryRecordAreRefused(t *testing.T) {
+	b, _, _ := ordersTopic(t, 10)
+	b.Topic(t, "copies", 1, nil)
+	db := start(t).root(t)
+	from := " FROM " + ordersRead(b)
+	for expression, message := range map[string]string{
+		"'x'::int AS a":                                 "column 'a' fails for every record: invalid value 'x' for INT",
+		"offset + 'x'::int AS a":                        "column 'a' fails for every record: invalid value 'x' for INT",
+		"'x'::int":                                      "column ''x'::int' fails for every record",
+		"offset > -('x'::int) AS a":                     "column 'a' fails for every record",
+		"CAST('x' AS DATE) AS a":                        "column 'a' fails for every record",
+		"1/0 AS a":                                      "column 'a' fails for every record: Division by 0",
+		"offset * (1 % 0) AS a":                         "column 'a' fails for every record: Division by 0",
+		"9223372036854775807 + 1 AS a":                  "column 'a' fails for every record",
+		"CASE WHEN 'a'::int = 1 THEN 1 ELSE 2 END AS a": "column 'a' fails for every record",
+		"json_extract('{', '$.a') AS a":                 "column 'a' fails for every record",
+	} {
+		if err := attempt(db, "CREATE STREAMING TABLE t AS SELECT "+expression+from); err == nil || !strings.Contains(err.Error(), message) {
+			t.Errorf("%s: %v, want %q", expression, err, message)
+		}
+	}
+	err := attempt(db, "CREATE FLOW f AS INSERT INTO write_kafka(bootstrapServers => '"+b.Addrs[0]+"', topic => 'copies') SELECT 'x'::int::string AS value"+from)
+	if err == nil || !strings.Contains(err.Error(), "column 'value' fails for every record") {
+		t.Error(err)
+	}
+	do(t, db, "CREATE STREAMING TABLE t AS SELECT CASE WHEN offset < 0 THEN 'x'::int ELSE 1 END AS a, coalesce(offset, 'x'::int) AS b, 'x' ?:: int AS c, if(offset >= 0, 1, 1/0) AS d, rand() < 2 AS e, offset"+from)
+	gives(t, db, "SELECT count(*), sum(a), count(b), count(c), count(d), sum(e) FROM t", "10|10|10|0|10|10")
+	do(t, db, "SET sql_mode = ''")
+	do(t, db, "CREATE STREAMING TABLE lenient AS SELECT 1/0 AS a, offset"+from)
+	gives(t, db, "SELECT count(*), count(a) FROM lenient", "10|0")
+}

@@ -115,10 +115,24 @@ func (q *streamQuery) blame(c *sql.Context, level []rule, inner, table string, f
 		}
 		alone := streamQuery{session: q.session, schemas: q.schemas, text: selectFrom(r.expression()+" AS "+backquoted(r.name), inner, table)}
 		if err := alone.plan(c); err != nil {
-			return r.wrong(c, err)
+			return sisterMeant(level, r.wrong(c, err))
 		}
 	}
 	return failed
+}
+
+// sisterMeant explains the error of a rule that uses a column which a rule of its level makes: they do not see each other.
+func sisterMeant(level []rule, err error) error {
+	e, ok := sqlerr.As(err)
+	if !ok || e.Kind != sqlerr.NoColumn {
+		return err
+	}
+	for _, r := range level {
+		if r.of != nil && r.of.Generated != "" && strings.Contains(strings.ToLower(e.Msg), strings.ToLower(`column "`+r.name+`"`)) {
+			return e.WithHint("'%s' is GENERATED too, and sees as this one the columns of the query and those with a DEFAULT: write (%s) in its place", r.name, strings.TrimSpace(r.text))
+		}
+	}
+	return err
 }
 
 // tryConstant computes a rule that reads no column, as most DEFAULTs do: if it fails or gives a NULL that is not allowed, it does so for each record,

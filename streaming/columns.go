@@ -44,7 +44,8 @@ func (c *Create) columns(query, added []Column) ([]Column, error) {
 			return nil, sqlerr.New(sqlerr.NoColumn, "the query gives a column '%s', which the list of columns lacks", q.Name).WithHint("the list must have every column of the query; more are NULL")
 		}
 		if out[i].Type != q.Type || !strings.EqualFold(out[i].SQL, q.SQL) {
-			return nil, sqlerr.New(sqlerr.OptionInvalid, "column '%s' is declared %s, and the query gives %s", q.Name, shortType(out[i].SQL), shortType(q.SQL)).WithHint("cast it in the query, such as %s::bigint AS %s, or leave the type out of the list", q.Name, q.Name)
+			return nil, sqlerr.New(sqlerr.OptionInvalid, "column '%s' is declared %s, and the query gives %s", q.Name, shortType(out[i].SQL), shortType(q.SQL)).
+				WithHint("cast it in the query, such as %s::%s AS %s, or leave the type out of the list", q.Name, shortType(out[i].SQL), q.Name)
 		}
 		out[i].Name, out[i].Nullable = q.Name, q.Nullable // batches are matched by name
 	}
@@ -76,6 +77,8 @@ func shortType(text string) string {
 		return "binary"
 	case "tinyint(1)":
 		return "boolean"
+	case "datetime(6)":
+		return "timestamp"
 	}
 	return text
 }

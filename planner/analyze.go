@@ -41,6 +41,14 @@ func (x explainer) Build(ctx *sql.Context, n sql.Node, row sql.Row) (sql.RowIter
 	if s, ok := n.(*plan.ShowColumns); ok {
 		return x.showColumns(ctx, s, row)
 	}
+	if i, ok := n.(*plan.InsertInto); ok && i.Ignore {
+		if iter, err := x.insertIgnore(ctx, i, row); iter != nil || err != nil {
+			return iter, err
+		}
+	}
+	if f, ok := n.(*fitted); ok {
+		return x.fitted(ctx, f, row)
+	}
 	if v, ok := n.(*plan.CreateView); ok && v.IsReplace {
 		db := v.Database()
 		if privileged, ok := db.(mysql_db.PrivilegedDatabase); ok {

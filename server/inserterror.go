@@ -2,15 +2,12 @@ package server
 
 import (
 	"errors"
-	"fmt"
-	"strings"
 
 	"github.com/dolthub/go-mysql-server/sql"
-	"github.com/dolthub/go-mysql-server/sql/types"
 	"github.com/dolthub/vitess/go/vt/sqlparser"
 
-	"millrace/internal/convert"
 	"millrace/internal/sqlerr"
+	"millrace/planner"
 	"millrace/streaming/sqltable"
 )
 
@@ -45,66 +42,9 @@ func (x *session) insertError(c *sql.Context, st *statement, err error) error {
 			}
 			continue
 		}
-		if e := refused(c, schema[i], v, row); e != nil {
+		if e := planner.Refused(c, schema[i], v, row); e != nil {
 			return e.WithCause(err)
 		}
 	}
 	return err
-}
-
-// refused is the error of a value that does not go into a column, nil when it does.
-func refused(c *sql.Context, col *sql.Column, v any, row int64) *sqlerr.Error {
-	var inRange sql.ConvertInRange
-	var err error
-	if t, ok := col.Type.(sql.RoundingNumberType); ok {
-		_, inRange, err = t.ConvertRound(c, v)
-	} else {
-		_, inRange, err = col.Type.Convert(c, v)
-	}
-	switch {
-	case err == nil && inRange == sql.InRange:
-		return nil
-	case err == nil, sql.ErrValueOutOfRange.Is(err), types.ErrConvertToDecimalLimit.Is(err):
-		return sqlerr.New(sqlerr.ColumnRange, "Out of range value for column '%s' at row %d", col.Name, row)
-	case types.ErrLengthBeyondLimit.Is(err):
-		return sqlerr.New(sqlerr.DataTooLong, "Data too long for column '%s' at row %d", col.Name, row)
-	}
-	what, kind := "", sqlerr.BadColumnValue
-	switch t := col.Type; {
-	case types.IsInteger(t):
-		what = "integer"
-	case types.IsDecimal(t):
-		what = "decimal"
-	case types.IsFloat(t):
-		what = "double"
-	case types.IsDateType(t):
-		what, kind = "date", sqlerr.BadValue
-	case types.IsTime(t):
-		what, kind = "datetime", sqlerr.BadValue
-	case types.IsTimespan(t):
-		what, kind = "time", sqlerr.BadValue
-	default:
-		return nil // the engine's errors for texts and documents say what is wrong
-	}
-	text := shownValue(v)
-	if kind == sqlerr.BadColumnValue && beginsWithNumber(text) {
-		return sqlerr.New(sqlerr.DataTruncated, "Data truncated for column '%s' at row %d", col.Name, row)
-	}
-	return sqlerr.New(kind, "Incorrect %s value: %s for column '%s' at row %d", what, convert.Quote([]byte(text)), col.Name, row)
-}
-
-func shownValue(v any) string {
-	switch v := v.(type) {
-	case string:
-		return v
-	case []byte:
-		return string(v)
-	}
-	return fmt.Sprint(v)
-}
-
-// beginsWithNumber reports whether a text is a number with something behind it.
-func beginsWithNumber(text string) bool {
-	text = strings.TrimLeft(strings.TrimSpace(text), "+-.")
-	return text != "" && text[0] >= '0' && text[0] <= '9'
 }

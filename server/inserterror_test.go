@@ -37,6 +37,39 @@ func TestInsertErrorsNameColumnAndRow(t *testing.T) {
 	want(t, db, "SELECT count(*) AS n FROM v", "n\n0")
 }
 
+// Warnings of INSERT IGNORE had the number 1105, and named no column.
+func TestInsertIgnoreWarnsAsMySQLDoes(t *testing.T) {
+	db := start(t).root(t)
+	db.SetMaxOpenConns(1)
+	do(t, db, "CREATE TABLE o (a TINYINT NOT NULL, b VARCHAR(3), c INT, d DATE, e DECIMAL(4,1), f DOUBLE, n BIGINT UNSIGNED, at DATETIME, tm TIME)")
+	for _, c := range []struct{ columns, values, stored, warning string }{
+		{"a, b", "(1, 'abc')", "1|abc", ""},
+		{"a", "(300)", "127", "Warning|1264|Out of range value for column 'a' at row 1"},
+		{"a", "(1), (-300)", "1\n-128", "Warning|1264|Out of range value for column 'a' at row 2"},
+		{"a", "(NULL)", "0", "Warning|1048|Column 'a' cannot be null"},
+		{"b", "('x')", "x", "Warning|1364|Field 'a' doesn't have a default value"},
+		{"a, b", "(1, 'äöüß')", "1|äöü", "Warning|1265|Data truncated for column 'b' at row 1"},
+		{"a, c", "(1, 'x')", "1|0", "Warning|1366|Incorrect integer value: 'x' for column 'c' at row 1"},
+		{"a, c", "(1, '12abc')", "1|12", "Warning|1265|Data truncated for column 'c' at row 1"},
+		{"a, d", "(1, '2020-13-45')", "1|0000-00-00", "Warning|1265|Data truncated for column 'd' at row 1"},
+		{"a, e", "(1, 123456)", "1|999.9", "Warning|1264|Out of range value for column 'e' at row 1"},
+		{"a, e", "(1, -123456)", "1|-999.9", "Warning|1264|Out of range value for column 'e' at row 1"},
+		{"a, f", "(1, 'x')", "1|0", "Warning|1366|Incorrect double value: 'x' for column 'f' at row 1"},
+		{"a, n", "(1, -1)", "1|0", "Warning|1264|Out of range value for column 'n' at row 1"},
+		{"a, at", "(1, 'soon')", "1|0000-00-00 00:00:00", "Warning|1265|Data truncated for column 'at' at row 1"},
+		{"a, tm", "(1, 'soon')", "1|00:00:00.000000", "Warning|1265|Data truncated for column 'tm' at row 1"},
+	} {
+		t.Run(c.columns+" "+c.values, func(t *testing.T) {
+			do(t, db, "TRUNCATE TABLE o")
+			do(t, db, "INSERT IGNORE INTO o ("+c.columns+") VALUES "+c.values)
+			gives(t, db, "SHOW WARNINGS", c.warning)
+			gives(t, db, "SELECT "+c.columns+" FROM o", c.stored)
+		})
+	}
+	do(t, db, "INSERT IGNORE INTO o (a, b) SELECT a, b FROM (SELECT 1 AS a, 'x' AS b UNION ALL SELECT 400, 'xyzzy') t")
+	gives(t, db, "SELECT count(*) FROM o WHERE b = 'xyz' AND a = 127", "1")
+}
+
 // SQL has no -0: it is neither shown nor a group of its own.
 func TestZeroHasNoSign(t *testing.T) {
 	db := start(t).root(t)

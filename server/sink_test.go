@@ -119,13 +119,17 @@ func TestRowsThatCannotBeWrittenAreNamed(t *testing.T) {
 		"no time":                {write("out") + " SELECT 'a' AS value, 'soon' AS timestamp", 31081, "row 1 cannot be written: its column 'timestamp' is 'soon', expected a time"},
 		"a date as time":         {write("out") + " SELECT 'a' AS value, '2026-01-01'::date AS timestamp", 31002, "column 'timestamp' is DATE, expected TIMESTAMP, its text, or BIGINT in milliseconds"},
 		"before 1970":            {write("out") + " SELECT 'a' AS value, '1960-01-01 00:00:00'::timestamp AS timestamp", 31081, "row 1 cannot be written: its column 'timestamp' is before 1970"},
-		"a query that fails":     {write("out") + " SELECT concat(value:country, '!')::bigint::string AS value" + from, 1292, "A!"},
-		"endless":                {write("out") + " SELECT value FROM STREAM " + read("orders"), 31024, "INSERT INTO write_kafka takes all rows"},
-		"an argument of reads":   {write("out", "subscribe => 'orders'") + " SELECT 'a' AS value", 31001, "write_kafka has no argument 'subscribe'"},
-		"a near miss":            {write("out", "partitoner => 'sticky'") + " SELECT 'a' AS value", 31001, "did you mean 'partitioner'?"},
-		"acks":                   {write("out", "acks => 2") + " SELECT 'a' AS value", 31002, "'acks' is '2', expected all, -1, 1 or 0"},
-		"no broker":              {"write_kafka(bootstrapServers => '127.0.0.1:1', topic => 'out') SELECT 'a' AS value", 31010, "127.0.0.1:1"},
-		"metadata address":       {"write_kafka(bootstrapServers => '169.254.169.254:9092', topic => 'out') SELECT 'a' AS value", 31011, "169.254.169.254"},
+		"a number before 1970":   {write("out") + " SELECT 'a' AS value, -5 AS timestamp", 31081, "row 1 cannot be written: its column 'timestamp' is before 1970, which brokers refuse"},
+		// It was written, and read back as NULL, or as a time of 1816.
+		"the largest number":   {write("out") + " SELECT 'a' AS value, 9223372036854775807 AS timestamp", 31081, "row 1 cannot be written: its column 'timestamp' is after 2262-04-11 23:47:16.854"},
+		"a time far away":      {write("out") + " SELECT 'a' AS value, '9999-12-31 00:00:00'::timestamp AS timestamp", 31081, "row 1 cannot be written: its column 'timestamp' is after 2262"},
+		"a query that fails":   {write("out") + " SELECT concat(value:country, '!')::bigint::string AS value" + from, 1292, "A!"},
+		"endless":              {write("out") + " SELECT value FROM STREAM " + read("orders"), 31024, "INSERT INTO write_kafka takes all rows"},
+		"an argument of reads": {write("out", "subscribe => 'orders'") + " SELECT 'a' AS value", 31001, "write_kafka has no argument 'subscribe'"},
+		"a near miss":          {write("out", "partitoner => 'sticky'") + " SELECT 'a' AS value", 31001, "did you mean 'partitioner'?"},
+		"acks":                 {write("out", "acks => 2") + " SELECT 'a' AS value", 31002, "'acks' is '2', expected all, -1, 1 or 0"},
+		"no broker":            {"write_kafka(bootstrapServers => '127.0.0.1:1', topic => 'out') SELECT 'a' AS value", 31010, "127.0.0.1:1"},
+		"metadata address":     {"write_kafka(bootstrapServers => '169.254.169.254:9092', topic => 'out') SELECT 'a' AS value", 31011, "169.254.169.254"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := db.Exec("INSERT INTO " + test.statement)

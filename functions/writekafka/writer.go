@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 
 	"millrace/functions/readkafka"
 	"millrace/internal/column"
@@ -313,11 +314,17 @@ func (w *Writer) timestamp(v *column.Vector, i int) error {
 	default:
 		m.Timestamp = v.Int[i]
 	}
-	if m.Timestamp < 0 {
-		return w.wrong("its column 'timestamp' is before 1970")
+	switch {
+	case m.Timestamp < 0:
+		return w.wrong("its column 'timestamp' is before 1970, which brokers refuse")
+	case m.Timestamp > latestTimestamp:
+		return w.wrong("its column 'timestamp' is after 2262-04-11 23:47:16.854, the latest that can be written; a number is in milliseconds")
 	}
 	return nil
 }
+
+// latestTimestamp is the latest time of a record, in milliseconds: the client counts its nanoseconds.
+const latestTimestamp = math.MaxInt64 / 1_000_000
 
 // partition checks the partition that a row names. One that does not exist may have been added.
 func (w *Writer) partition(ctx context.Context, n int64) error {

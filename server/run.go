@@ -213,7 +213,11 @@ func (x *session) answer(c *sql.Context, st *statement, values map[string]sqlpar
 	if len(key) > 0 {
 		rows = &keyedCreate{rows, key}
 	}
-	if _, ok := st.ast.(*sqlparser.Show); ok && len(schema) > 1 && schema[1].Name == "Create View" {
+	if show, ok := st.ast.(*sqlparser.Show); ok && len(schema) > 1 && schema[1].Name == "Create View" {
+		name := x.nameOf(dialect.TableName{Database: show.Table.DbQualifier.String(), Name: show.Table.Name.String()})
+		if view, ok := x.engine.catalog.View(name.Database, name.Table); ok {
+			rows = &listedCreate{rows, view}
+		}
 		rows = &redactedColumn{rows, 1}
 	}
 	return x.answerRows(c, schema, x.keeping(c, st, schema, rows), r)

@@ -18,3 +18,35 @@ func TestAViewCannotHaveTheNameOfAFlow(t *testing.T) {
 		}
 	}
 }
+
+// SHOW CREATE VIEW left the list of columns out: the text made a view with other columns.
+func TestShowCreateViewShowsTheListOfColumns(t *testing.T) {
+	db := start(t).root(t)
+	do(t, db, "CREATE VIEW v (a, `b``c`) AS SELECT 1, 2")
+	show := func() string {
+		t.Helper()
+		var name, text, charset, collation string
+		if err := db.QueryRow("SHOW CREATE VIEW v").Scan(&name, &text, &charset, &collation); err != nil {
+			t.Fatal(err)
+		}
+		return text
+	}
+	text := show()
+	if want := "CREATE VIEW `v` (`a`,`b``c`) AS SELECT 1, 2"; text != want {
+		t.Errorf("%s, want %s", text, want)
+	}
+	do(t, db, "DROP VIEW v")
+	do(t, db, text)
+	want(t, db, "SELECT * FROM v", "a|b`c\n1|2")
+	if again := show(); again != text {
+		t.Errorf("%s\nbecame\n%s", text, again)
+	}
+	do(t, db, "CREATE OR REPLACE VIEW v (x) AS SELECT 'a' AS y")
+	if text := show(); text != "CREATE VIEW `v` (`x`) AS SELECT 'a' AS y" {
+		t.Error(text)
+	}
+	do(t, db, "CREATE OR REPLACE VIEW v AS SELECT 'a' AS y")
+	if text := show(); text != "CREATE VIEW `v` AS SELECT 'a' AS y" {
+		t.Error(text)
+	}
+}

@@ -21,7 +21,7 @@ type filterEval struct {
 func (p *Plan) bindFilter(l *lane) filterEval {
 	f := filterEval{}
 	for _, e := range p.filter {
-		f.list = append(f.list, asPredicate(e, l))
+		f.list = append(f.list, asFilter(e, l))
 	}
 	return f
 }

@@ -276,16 +276,16 @@ func (s watchedSink) Push(ctx context.Context, b *column.Batch) error {
 // Finish implements scan.Sink.
 func (s watchedSink) Finish(ctx context.Context) error { return s.inner.Finish(ctx) }
 
+// TakesCodes implements scan.Coder.
+func (s watchedSink) TakesCodes() bool {
+	c, ok := s.inner.(scan.Coder)
+	return ok && c.TakesCodes()
+}
+
 // watchedKeeper is a watchedSink of a scan for the newest rows.
 type watchedKeeper struct {
 	watchedSink
 	keeper scan.Keeper
-}
-
-// ByCodes implements scan.Coder.
-func (s watchedSink) ByCodes(column int) bool {
-	c, ok := s.inner.(scan.Coder)
-	return ok && c.ByCodes(column)
 }
 
 // Kept implements scan.Keeper.

@@ -108,7 +108,7 @@ type Vector struct {
 	Beg, End []uint32
 	Data     []byte
 	// Codes and Dict, when not nil, say the same in another way: value i is value Codes[i] of Dict. Rows that are not NULL and have equal codes have equal
-	// values, in all vectors of one Dict. A source may leave the views of such a vector out for who has asked for that, see scan.Coder; all others find
+	// values, in all vectors of one Dict. A source may leave the views of such a vector out for a scan.Coder; all others find
 	// them. Whoever makes a vector of another does not copy the codes.
 	Codes []uint16
 	Dict  *Dictionary

@@ -29,7 +29,7 @@ func (st *stage) newAggregateSink() *aggregateSink {
 	s := &aggregateSink{stage: st, lane: st.newLane(), table: p.newGroupTable(), held: st.rows.state.Account()}
 	s.filter = p.bindFilter(s.lane)
 	for _, e := range p.groupBy {
-		s.by = append(s.by, s.lane.bind(e))
+		s.by = append(s.by, s.lane.bindKey(e))
 	}
 	s.cols = make([]*column.Vector, len(s.by))
 	for _, a := range p.aggregates {

@@ -1,6 +1,7 @@
 package ops
 
 import (
+	"fmt"
 	"slices"
 
 	"millrace/internal/column"
@@ -117,39 +118,70 @@ func (t *keys) findCoded(cols []*column.Vector, i int) int32 {
 	return t.find(t.code)
 }
 
-// views gives key c the views that its vector lacks.
-func (t *keys) views(c int, v *column.Vector) *column.Vector {
-	if t.expanded == nil {
-		t.expanded = make([]column.Vector, len(t.types))
-	}
-	e := &t.expanded[c]
-	e.Type, e.Valid, e.Data, e.Codes, e.Dict = v.Type, v.Valid, v.Data, v.Codes, v.Dict
-	e.Beg, e.End = e.Beg[:0], e.End[:0]
-	e.Expand()
-	return e
+// viewColumn is a column of views. Where it comes with codes alone, the rows that are asked for get their views: a filter by another column leaves few of them.
+type viewColumn struct {
+	index int
+	lane  *lane
+	out   column.Vector
+	// batch is the one that all rows have got theirs of.
+	batch int64
 }
 
-// ByCodes implements scan.Coder: a column that is a key, and nothing else, is only asked which rows are alike.
-func (s *aggregateSink) ByCodes(c int) bool {
-	isKey := func(e Expr) bool {
-		ref, ok := e.(*columnRef)
-		return ok && ref.index == c
+// views is the evaluator of a column of views, one for all who read it.
+func (l *lane) views(index int) *viewColumn {
+	id := fmt.Sprint("views of column ", index)
+	c, ok := l.shared[id].(*viewColumn)
+	if !ok {
+		c = &viewColumn{index: index, lane: l, batch: -1}
+		l.shared[id] = c
 	}
-	p := s.stage.plan
-	if p.position != nil || !slices.ContainsFunc(p.groupBy, isKey) {
-		return false
-	}
-	others := slices.Concat(p.filter, slices.DeleteFunc(slices.Clone(p.groupBy), isKey))
-	for _, a := range p.aggregates {
-		others = append(others, a.arguments()...)
-	}
-	return !slices.ContainsFunc(others, func(e Expr) bool { return reads(e, c) })
+	return c
 }
 
-// reads reports whether e is computed of a column.
-func reads(e Expr, c int) bool {
-	if ref, ok := e.(*columnRef); ok {
-		return ref.index == c
+func (c *viewColumn) eval(in *column.Batch, sel []int32) (*column.Vector, error) {
+	v := &in.Cols[c.index]
+	if !v.Coded() {
+		return v, nil
 	}
-	return slices.ContainsFunc(e.operands(), func(o Expr) bool { return reads(o, c) })
+	out := &c.out
+	if c.batch == c.lane.batch {
+		return out, nil
+	}
+	addViews(out, v, sel) // who has asked for other rows of the batch before finds them as they were
+	if sel == nil {
+		c.batch = c.lane.batch
+	}
+	return out, nil
 }
+
+// addViews makes out what v is, with views of the rows of sel, all when nil. Views of other rows of v that it has stay.
+func addViews(out, v *column.Vector, sel []int32) {
+	n := len(v.Codes)
+	out.Type, out.Valid, out.Data = v.Type, v.Valid, v.Data
+	out.Beg, out.End = room(out.Beg, n), room(out.End, n)
+	if sel == nil {
+		v.Dict.Views(v.Codes, out.Beg, out.End)
+		return
+	}
+	for _, i := range sel {
+		code := v.Codes[i]
+		out.Beg[i], out.End[i] = v.Dict.Beg[code], v.Dict.End[code]
+	}
+}
+
+// bindKey binds a key of groups. One that is a column comes as it is, since groups are found by codes.
+func (l *lane) bindKey(e Expr) evaluator {
+	if c, ok := e.(*columnRef); ok {
+		return columnEval(c.index)
+	}
+	return l.bind(e)
+}
+
+// TakesCodes implements scan.Coder.
+func (s *aggregateSink) TakesCodes() bool { return true }
+
+// TakesCodes implements scan.Coder.
+func (s *sortSink) TakesCodes() bool { return true }
+
+// TakesCodes implements scan.Coder.
+func (s *projectSink) TakesCodes() bool { return true }

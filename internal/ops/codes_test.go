@@ -89,23 +89,6 @@ func TestGroupsByCodesAreThoseByValues(t *testing.T) {
 	})
 }
 
-// TestColumnsThatAreOnlyKeysAreByCodes: a column that an aggregate, a filter or another key is computed of needs its views.
-func TestColumnsThatAreOnlyKeysAreByCodes(t *testing.T) {
-	input := []column.Field{{Name: "a", Type: column.Type{Kind: column.Text}}, {Name: "b", Type: column.Type{Kind: column.Text}}, {Name: "c", Type: column.Type{Kind: column.Text}}}
-	a, b, c := Column(0, input[0]), Column(1, input[1]), Column(2, input[2])
-	p := Pipeline{Input: input, Filter: []Expr{IsNull(c)}, GroupBy: []Expr{a, b, c}, Aggregates: []Aggregate{{Func: Max, Arg: b}}, Limit: -1}
-	plan, err := p.Compile()
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := (&Rows{first: &stage{}}).newStage(plan).newAggregateSink()
-	for i, want := range []bool{true, false, false} {
-		if got := s.ByCodes(i); got != want {
-			t.Errorf("column %d: %t, want %t", i, got, want)
-		}
-	}
-}
-
 // textCondition draws a condition on a text column, some of which fail for some texts or are of more than the text.
 func textCondition(t *rapid.T, x, other Expr, depth int) Expr {
 	text := func() Expr {
@@ -169,9 +152,12 @@ func TestRowsChosenByCodesAreThoseByValues(t *testing.T) {
 					v.SetNull(i, n)
 				}
 			}
-			v.Expand()
 			numbers := column.Vector{Type: input[0].Type, Int: make([]int64, n)}
 			coded := &column.Batch{N: n, Cols: []column.Vector{numbers, v, other}}
+			v.Expand()
+			if rapid.Bool().Draw(t, "views too") {
+				coded.Cols[1] = v
+			}
 			v.Codes, v.Dict = nil, nil
 			plain := &column.Batch{N: n, Cols: []column.Vector{numbers, v, other}}
 			for _, l := range lanes {
@@ -187,6 +173,18 @@ func TestRowsChosenByCodesAreThoseByValues(t *testing.T) {
 			}
 			if !slices.Equal(got, want) {
 				t.Fatalf("%v chooses %v, want %v", filter, got, want)
+			}
+			if rapid.Bool().Draw(t, "all rows") {
+				got = nil
+			}
+			out, err := lanes[0].bind(Column(1, f)).eval(coded, got)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, i := range lanes[0].rows(n, got) {
+				if i := int(i); out.IsNull(i) != plain.Cols[1].IsNull(i) || !out.IsNull(i) && string(out.View(i)) != string(plain.Cols[1].View(i)) {
+					t.Fatalf("row %d is %q, want %q", i, out.View(i), plain.Cols[1].View(i))
+				}
 			}
 		}
 	})

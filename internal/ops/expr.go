@@ -63,9 +63,16 @@ func (c *columnRef) Type() column.Type { return c.field.Type }
 func (c *columnRef) Nullable() bool    { return c.field.Nullable }
 func (c *columnRef) String() string    { return "`" + strings.ReplaceAll(c.field.Name, "`", "``") + "`" }
 
-func (c *columnRef) operands() []Expr     { return nil }
-func (c *columnRef) bind(*lane) evaluator { return columnEval(c.index) }
+func (c *columnRef) operands() []Expr { return nil }
 
+func (c *columnRef) bind(l *lane) evaluator {
+	if !c.field.Type.Kind.IsView() {
+		return columnEval(c.index)
+	}
+	return l.views(c.index)
+}
+
+// columnEval gives a column as it is.
 type columnEval int
 
 func (c columnEval) eval(in *column.Batch, _ []int32) (*column.Vector, error) {

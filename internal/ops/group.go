@@ -65,7 +65,11 @@ func (t *keys) assign(cols []*column.Vector, n int, sel []int32, groups []int32)
 	}
 	for c, v := range cols {
 		if v.Coded() {
-			cols[c] = t.views(c, v)
+			if t.expanded == nil {
+				t.expanded = make([]column.Vector, len(cols))
+			}
+			addViews(&t.expanded[c], v, sel)
+			cols[c] = &t.expanded[c]
 		}
 	}
 	row := func(k int) int {

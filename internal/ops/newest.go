@@ -11,6 +11,8 @@ var (
 	_ scan.Keeper = (*sortSink)(nil)
 	_ scan.Keeper = (*aggregateSink)(nil)
 	_ scan.Coder  = (*aggregateSink)(nil)
+	_ scan.Coder  = (*sortSink)(nil)
+	_ scan.Coder  = (*projectSink)(nil)
 )
 
 // Kept implements scan.Keeper: the first key of the order is the field that a source reads backwards by.

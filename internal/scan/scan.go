@@ -187,11 +187,11 @@ type Keeper interface {
 	Kept(values []int64) []int64
 }
 
-// Coder is a Sink that can do with the codes of some columns.
+// Coder is a Sink that may do with codes.
 type Coder interface {
 	Sink
-	// ByCodes reports whether the sink needs no views of a column in batches where it has Codes: such a vector may be column.Vector.Coded.
-	ByCodes(column int) bool
+	// TakesCodes reports whether vectors of the Sink's batches may be column.Vector.Coded, without views.
+	TakesCodes() bool
 }
 
 // FloatOrder is a number that is ordered as f is, so that a Keeper can tell what it has of a column of doubles. Both zeros are one; NaN, which has no place in an

@@ -27,8 +27,8 @@ type lane struct {
 	windows []int             // of the segment at hand, to push
 	self    store.Lanes[*lane]
 	missing []*column.Vector // what columns read as that a segment lacks
-	byCodes []bool           // columns that the sink needs no views of where they have codes
-	views   []column.Vector  // memory for views of the others
+	byCodes bool             // the sink needs no views of columns that have codes
+	views   []column.Vector  // memory for views, by column
 	blobs   blobReader
 }
 
@@ -37,12 +37,10 @@ func newLane(s *source, sink scan.Sink) *lane {
 	l := &lane{
 		source: s, sink: sink, batch: column.Batch{Cols: make([]column.Vector, n)},
 		whole: make([]*column.Vector, n), reused: make([]*segment.Column, n), missing: make([]*column.Vector, n),
-		zones: make([][]zone, n), byCodes: make([]bool, n), views: make([]column.Vector, n),
+		zones: make([][]zone, n), views: make([]column.Vector, n),
 	}
-	if coder, ok := sink.(scan.Coder); ok {
-		for i := range l.byCodes {
-			l.byCodes[i] = coder.ByCodes(i)
-		}
+	if c, ok := sink.(scan.Coder); ok {
+		l.byCodes = c.TakesCodes()
 	}
 	l.self = store.Lanes[*lane]{l}
 	return l
@@ -112,7 +110,7 @@ func (l *lane) push(ctx context.Context, p *piece, from, n int) error {
 			at = 0 // all windows are alike
 		}
 		l.batch.Cols[i] = v.Window(at, n)
-		if v.Coded() && !l.byCodes[i] {
+		if v.Coded() && !l.byCodes {
 			l.expand(i)
 		}
 	}

@@ -166,13 +166,7 @@ func (p *Plan) Cut(ends map[string]map[int32]int64) {
 }
 
 // Backlog is the number of offsets to read.
-func (p *Plan) Backlog() int64 {
-	n := int64(0)
-	for i := range p.Ranges {
-		n += p.Ranges[i].Len()
-	}
-	return n
-}
+func (p *Plan) Backlog() int64 { return Offsets(p.Ranges) }
 
 // Limit shortens ranges so that they have about n offsets together. Each partition has its share by how far it is behind, and every partition that is
 // behind has at least one offset: a small one is never starved by a large one.
@@ -193,6 +187,28 @@ func Limit(ranges []Range, n int64) []Range {
 		}
 	}
 	return out
+}
+
+// Behind gives what is left of ranges once moves have been made.
+func Behind(ranges []Range, moves []store.Move) []Range {
+	out := slices.Clone(ranges)
+	for i := range out {
+		r := &out[i]
+		for _, m := range moves {
+			if m.Partition == r.Partition && m.To != nil {
+				r.Had, r.From = m.To, m.To.Offset
+			}
+		}
+	}
+	return out
+}
+
+// Offsets is the number of offsets of ranges.
+func Offsets(ranges []Range) (n int64) {
+	for i := range ranges {
+		n += ranges[i].Len()
+	}
+	return n
 }
 
 // Ends gives the offset at which each partition ends.

@@ -11,18 +11,27 @@ import (
 	"millrace/streaming/store"
 )
 
-// step is one commit: where the table moves to, and what it brings besides t.rows.
+// step is one commit: where the table moves to, and what it brings.
 type step struct {
 	moves []store.Move
+	// rows are those of the table, and counts what was counted of them.
+	rows   *column.Batch
+	counts counts
 	// bad are the rows of the table of bad records, nil for none.
 	bad *column.Batch
 	// newest are the greatest timestamps read of each partition.
 	newest map[store.Partition]int64
 	// oldest is the least timestamp of what a table that follows its topics read, 0 for none.
 	oldest int64
-	// records and bytes were read for offsets; start is when that began, computed when the rows were there.
+	// records and bytes were read for offsets, between start and computed.
 	records, bytes, offsets int64
 	start, computed         time.Time
+}
+
+// only is a step of positions.
+func only(moves []store.Move) step {
+	now := time.Now()
+	return step{moves: moves, rows: new(column.Batch), start: now, computed: now}
 }
 
 // commit makes rows and positions visible and durable, together. It is not interrupted by the end of ctx: a commit is whole.
@@ -30,18 +39,12 @@ func (t *Table) commit(ctx context.Context, st step) error {
 	if err := ctx.Err(); err != nil {
 		return context.Cause(ctx)
 	}
-	rows := &t.rows
-	if st.start.IsZero() {
-		rows = new(column.Batch) // only positions
-		t.checker.reset()
-		st.start = time.Now()
-		st.computed = st.start
-	}
+	rows := st.rows
 	if err := t.makeRoom(ctx, st); err != nil {
 		return err
 	}
 	began := time.Now()
-	p := t.progress(st, rows.N, began)
+	p := t.progress(st)
 	if t.output != nil {
 		if rows.N > 0 {
 			if err := t.deliver(ctx, rows, &st); err != nil {

@@ -10,7 +10,7 @@
 //
 // # Two ways to read
 //
-// A table that is far behind reads bounded ranges on all lanes (trigger.go). One that is close follows its topics by one tail (follow.go): records and
+// A table that is far behind reads bounded ranges on all lanes (trigger.go), and the next ones while the former are committed (flight.go). One that is close follows its topics by one tail (follow.go): records and
 // positions gather in memory until the owner takes them. Both ways end in commit (commit.go).
 //
 // A table with a schedule, or a manual one, reads in runs (runs.go), by the first way only.

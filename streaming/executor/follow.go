@@ -50,7 +50,7 @@ func (t *Table) follow(ctx context.Context, q Query, cluster *kafka.Cluster, sna
 		defer t.Active.leave()
 	}
 	if t.rows.Bytes() > 4<<20 {
-		t.rows.Cols = nil // a backlog is through; its memory goes back
+		t.rows.Cols, t.flown.Cols = nil, nil // a backlog is through; its memory goes back
 	}
 	target := plan.Ends()
 	discover := time.NewTicker(every)
@@ -171,7 +171,7 @@ func (t *Table) taken(ctx context.Context, q Query, r *records) error {
 		st.bad = badOf(undecoded)
 	}
 	failpoint.Hit("executor.computed")
-	st.computed = time.Now()
+	t.gives(&st)
 	return t.commit(ctx, st)
 }
 

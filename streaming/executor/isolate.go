@@ -3,6 +3,7 @@ package executor
 import (
 	"context"
 	"errors"
+	"time"
 
 	"millrace/internal/column"
 	"millrace/internal/scan"
@@ -21,6 +22,11 @@ func (t *Table) takes(b *column.Batch) error {
 		t.rows.AppendRows(b, -1)
 	}
 	return err
+}
+
+// gives hands a step what was taken, and what was counted of it, until the next batch begins.
+func (t *Table) gives(st *step) {
+	st.rows, st.counts, st.computed = &t.rows, t.checker.counts(), time.Now()
 }
 
 // isolate runs the query over records without those on which it fails, which it returns; t.rows takes what the others give. A row that violates a rule ends it with the error that

@@ -124,5 +124,5 @@ func (t *Table) settle(ctx context.Context, plan *checkpoint.Plan, read Read) er
 	if len(moves) == 0 {
 		return nil
 	}
-	return t.commit(ctx, step{moves: moves})
+	return t.commit(ctx, only(moves))
 }

@@ -136,7 +136,7 @@ func (t *Table) settleDelivery(ctx context.Context) error {
 	}
 	t.record.Delivered = in.Number
 	t.record.Rows += in.Rows
-	return t.commit(ctx, step{moves: in.Moves})
+	return t.commit(ctx, only(in.Moves))
 }
 
 // knows reports whether the store has heard of a delivery.

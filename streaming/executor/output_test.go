@@ -61,7 +61,7 @@ func (t *Table) write(ctx context.Context, to int64, rows ...int64) error {
 	if had, ok := t.position()[flowPart]; ok {
 		m.From = &had
 	}
-	return t.commit(ctx, step{moves: []store.Move{m}, start: time.Now(), computed: time.Now()})
+	return t.commit(ctx, step{moves: []store.Move{m}, rows: &t.rows, start: time.Now(), computed: time.Now()})
 }
 
 func flowStore(t *testing.T) store.Store {

@@ -46,15 +46,17 @@ func (p *Progress) Lags() (average float64, most, least int64) {
 	return float64(sum) / float64(max(n, 1)), most, least
 }
 
-func (t *Table) progress(st step, rows int, began time.Time) Progress {
+func (t *Table) progress(st step) Progress {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	bad := int64(0)
 	if st.bad != nil {
 		bad = int64(st.bad.N)
 	}
-	return Progress{Batch: t.record.Batch, Time: st.start, Records: st.records, Bytes: st.bytes, Rows: int64(rows), Bad: bad, Expectations: slices.Clone(t.checker.tallies), Dropped: t.checker.dropped, Duration: Durations{Read: began.Sub(st.start)},
-		Moves: st.moves, Ends: t.ends}
+	return Progress{
+		Batch: t.record.Batch, Time: st.start, Records: st.records, Bytes: st.bytes, Rows: int64(st.rows.N), Bad: bad, Expectations: st.counts.tallies, Dropped: st.counts.dropped,
+		Duration: Durations{Read: st.computed.Sub(st.start)}, Moves: st.moves, Ends: t.ends,
+	}
 }
 
 // record is what a table keeps in the store beside its positions.

@@ -244,7 +244,7 @@ func (t *Table) work(ctx context.Context) (err error) {
 		backlog := plan.Backlog()
 		switch {
 		case backlog > tailBacklog || settings.Manual && backlog > 0:
-			err = t.trigger(ctx, q, snap, plan, settings)
+			err = t.backlog(ctx, q, snap, plan, settings)
 		case settings.Manual:
 			err = errReplan // an end went back for a moment
 		default:
@@ -300,7 +300,7 @@ func (t *Table) look(ctx context.Context, cluster *kafka.Cluster, read Read) (*c
 			return nil, nil, err
 		}
 		t.record.Started = true
-		if err := t.commit(ctx, step{moves: moves}); err != nil {
+		if err := t.commit(ctx, only(moves)); err != nil {
 			t.record.Started = false
 			return nil, nil, err
 		}

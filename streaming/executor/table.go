@@ -112,14 +112,15 @@ type Table struct {
 	schema *store.Schema
 	record record
 	// output takes the rows of a flow while it works, nil for a table.
-	output  Output
-	rows    column.Batch
-	columns []column.Field // of the query
-	checker checker
-	quality quality
-	badLog  badLog
-	fields  []scan.Field // to gather
-	request scan.Request // what the query asks of a source
+	output Output
+	// rows are those of the batch that is computed, flown those of the one whose commit goes on meanwhile (flight.go).
+	rows, flown column.Batch
+	columns     []column.Field // of the query
+	checker     checker
+	quality     quality
+	badLog      badLog
+	fields      []scan.Field // to gather
+	request     scan.Request // what the query asks of a source
 	// followed is what the query says of newer schemas.
 	followed Evolution
 	// perRow is about how many bytes the rows of one offset take.

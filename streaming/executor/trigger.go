@@ -21,44 +21,79 @@ var errTooLarge = errors.New("executor: the rows of the batch are too many bytes
 // carefulOffsets is how many offsets are read at once to find bad records.
 const carefulOffsets = 20_000
 
-// trigger reads a part of what the table is behind, computes and commits it.
-func (t *Table) trigger(ctx context.Context, q Query, snap *kafka.Snapshot, plan *checkpoint.Plan, s Settings) error {
+// backlog reads the ranges of a plan in triggers, until all of them are committed, it is time to look at the topics again, or something fails. While a trigger is committed, the next one is read and
+// computed (flight.go).
+func (t *Table) backlog(ctx context.Context, q Query, snap *kafka.Snapshot, plan *checkpoint.Plan, s Settings) error {
 	read := q.Read()
 	if n := read.MinOffsets; n > 0 && plan.Backlog() < n && time.Since(t.lastBatch) < read.MaxDelay {
 		return pauseFor(ctx, min(read.MaxDelay-time.Since(t.lastBatch), time.Second))
 	}
+	computing, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	f := flight{failed: cancel}
+	began := time.Now()
+	for ranges := plan.Ranges; ; {
+		st, err := t.trigger(computing, q, snap, ranges, s)
+		if lost := f.land(); lost != nil {
+			return lost // what was computed meanwhile builds on what is not there
+		}
+		switch {
+		case err != nil && ofRecord(err):
+			return t.careful(ctx, q, snap, checkpoint.Limit(ranges, min(st.offsets, carefulOffsets)), err)
+		case isLoss(err):
+			return errors.Join(errReplan, err)
+		case err != nil:
+			return err
+		}
+		ranges = checkpoint.Behind(ranges, st.moves)
+		if left := checkpoint.Offsets(ranges); left == 0 || left < read.MinOffsets || time.Since(began) > backlogLook {
+			return t.commit(ctx, st)
+		}
+		// The rows of the trigger before are committed, so their memory takes the next ones.
+		t.rows, t.flown = t.flown, t.rows
+		st.rows = &t.flown
+		f.start(func() error { return t.commit(ctx, st) })
+	}
+}
+
+// backlogLook is how long a plan holds: then the table looks how far it is behind, and whether there are other partitions.
+const backlogLook = 5 * time.Second
+
+// limit is how many offsets a trigger reads. Two triggers are in memory together.
+func (t *Table) limit(read Read, s Settings) int64 {
 	limit := s.MaxRows
 	if n := read.MaxOffsets; n > 0 {
 		limit = min(limit, n)
 	}
-	switch {
-	case t.perRow > 0:
-		limit = min(limit, max(int64(float64(s.MaxBytes)/t.perRow), 1))
-	default:
-		limit = min(limit, 50_000) // to learn how large rows are
+	if t.perRow == 0 {
+		return min(limit, 50_000) // to learn how large rows are
 	}
+	return min(limit, max(int64(float64(s.MaxBytes)/flightShare/t.perRow), 1))
+}
+
+// flightShare is the number of triggers that share the memory of a commit: one is computed, one is committed.
+const flightShare = 2
+
+// trigger reads a part of the ranges, and computes what is to be committed.
+func (t *Table) trigger(ctx context.Context, q Query, snap *kafka.Snapshot, ranges []checkpoint.Range, s Settings) (step, error) {
+	limit := t.limit(q.Read(), s)
 	for {
 		if limit <= 1 {
 			s.MaxBytes = math.MaxInt64 / 4 // a record that is larger than a commit should be is a commit
 		}
-		ranges := checkpoint.Limit(plan.Ranges, limit)
-		err := t.bounded(ctx, q, snap, ranges, s)
-		switch {
-		case errors.Is(err, errTooLarge) && limit > 1:
+		st, err := t.bounded(ctx, q, snap, checkpoint.Limit(ranges, limit), s)
+		if errors.Is(err, errTooLarge) && limit > 1 {
 			limit /= 2
 			continue
-		case err != nil && ofRecord(err):
-			return t.careful(ctx, q, snap, checkpoint.Limit(plan.Ranges, min(limit, carefulOffsets)), err)
-		case isLoss(err):
-			return errors.Join(errReplan, err)
 		}
-		return err
+		return st, err
 	}
 }
 
-// bounded runs the query over ranges by a bounded scan on all lanes, and commits.
-func (t *Table) bounded(ctx context.Context, q Query, snap *kafka.Snapshot, ranges []checkpoint.Range, s Settings) error {
-	start := time.Now()
+// bounded runs the query over ranges by a bounded scan on all lanes. The step has its moves also when it fails.
+func (t *Table) bounded(ctx context.Context, q Query, snap *kafka.Snapshot, ranges []checkpoint.Range, s Settings) (step, error) {
+	st := step{start: time.Now()}
+	st.passes(ranges)
 	t.begins()
 	var src scan.Source
 	undecoded, err := q.Run(ctx, func(ctx context.Context, req scan.Request) (_ scan.Source, err error) {
@@ -68,30 +103,33 @@ func (t *Table) bounded(ctx context.Context, q Query, snap *kafka.Snapshot, rang
 		if err := t.takes(b); err != nil {
 			return err
 		}
-		if int64(usedBytes(&t.rows)) > 2*s.MaxBytes {
+		if int64(usedBytes(&t.rows)) > 2*s.MaxBytes/flightShare {
 			return errTooLarge
 		}
 		return nil
 	})
 	if err != nil {
-		return err
+		return st, err
 	}
 	failpoint.Hit("executor.computed")
-	st := step{start: start, computed: time.Now(), bad: badOf(undecoded)}
+	t.gives(&st)
+	st.bad = badOf(undecoded)
 	if src != nil {
 		stats := src.Stats()
 		st.records, st.bytes = stats.Records, stats.BytesDecoded
 	}
-	offsets := int64(0)
+	t.perRow = max(float64(usedBytes(&t.rows))/float64(max(st.offsets, 1)), 1)
+	return st, nil
+}
+
+// passes has a step read ranges to their ends.
+func (st *step) passes(ranges []checkpoint.Range) {
 	for i := range ranges {
 		if r := &ranges[i]; r.Len() > 0 {
 			st.moves = append(st.moves, r.Move(r.To))
-			offsets += r.Len()
+			st.offsets += r.Len()
 		}
 	}
-	st.offsets = offsets
-	t.perRow = max(float64(usedBytes(&t.rows))/float64(max(offsets, 1)), 1)
-	return t.commit(ctx, st)
 }
 
 // bounds plans a bounded scan of ranges.
@@ -133,12 +171,7 @@ func (t *Table) careful(ctx context.Context, q Query, snap *kafka.Snapshot, rang
 		return err
 	}
 	st := step{start: start, records: int64(r.rows), bytes: r.bytes}
-	for i := range ranges {
-		if x := &ranges[i]; x.Len() > 0 {
-			st.moves = append(st.moves, x.Move(x.To))
-			st.offsets += x.Len()
-		}
-	}
+	st.passes(ranges)
 	return t.isolated(ctx, q, r, st, failed)
 }
 
@@ -152,7 +185,8 @@ func (t *Table) isolated(ctx context.Context, q Query, r *records, st step, fail
 	if bad.N == 0 && failed != nil {
 		t.log.Debug("a failure of a streaming table's query did not come again", "table", t.name, "error", failed)
 	}
-	st.computed, st.bad = time.Now(), bad
+	t.gives(&st)
+	st.bad = bad
 	st.newest = maps.Clone(r.newest)
 	return t.commit(ctx, st)
 }

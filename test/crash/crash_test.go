@@ -246,10 +246,15 @@ func TestEveryRecordIsThereOnceWhateverIsKilled(t *testing.T) { killed(t, embedd
 // create makes the streaming table.
 func (c *child) create(t *testing.T, b cluster) {
 	t.Helper()
-	if _, err := c.open(t).Exec(fmt.Sprintf(`CREATE STREAMING TABLE t (id BIGINT NOT NULL, text STRING, CONSTRAINT even EXPECT (id %% 2 = 0)) AS SELECT value:id::bigint AS id, value:text AS text FROM STREAM read_kafka(
-		bootstrapServers => '%s', subscribe => '%s', startingOffsets => 'earliest')`, b.addr, b.topic)); err != nil {
+	if _, err := c.open(t).Exec(b.definition("")); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// definition is the statement that makes the streaming table, with clauses of its own.
+func (b cluster) definition(clauses string) string {
+	return fmt.Sprintf(`CREATE STREAMING TABLE t (id BIGINT NOT NULL, text STRING, CONSTRAINT even EXPECT (id %% 2 = 0)) %s AS SELECT value:id::bigint AS id, value:text AS text FROM STREAM read_kafka(
+		bootstrapServers => '%s', subscribe => '%s', startingOffsets => 'earliest')`, clauses, b.addr, b.topic)
 }
 
 // started is a server that must start.

@@ -219,7 +219,7 @@ func TestACopyOfAFlowFailsRatherThanWriteTwice(t *testing.T) {
 	comes(t, r, count, "20|20")
 	oneFails := func() {
 		t.Helper()
-		for deadline := time.Now().Add(20 * time.Second); ; {
+		for deadline := time.Now().Add(testkit.Patience); ; {
 			var both []string
 			for _, x := range []*running{r, beside} {
 				got, err := values(x.root(t), states)

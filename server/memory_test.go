@@ -133,7 +133,7 @@ func TestRowsThatTheEngineKeepsCountAgainstTheStatement(t *testing.T) {
 		want(t, db, "SELECT count(*) AS n FROM (SELECT row_number() OVER (ORDER BY offset) AS n FROM "+call+") d", "n\n640")
 	}
 	// The metric is read again: the end of a statement is noticed by a goroutine.
-	for deadline := time.Now().Add(10 * time.Second); !strings.Contains(metricsText(t, r), "\nmillrace_memory_bytes 0\n"); runtime.Gosched() {
+	for deadline := time.Now().Add(testkit.Patience); !strings.Contains(metricsText(t, r), "\nmillrace_memory_bytes 0\n"); runtime.Gosched() {
 		if time.Now().After(deadline) {
 			t.Fatal("memory is held after the statements")
 		}

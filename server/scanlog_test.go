@@ -19,7 +19,7 @@ func eventually(t *testing.T, db *sql.DB, query string, wanted func(string) bool
 	t.Helper()
 	var got string
 	var err error
-	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); {
+	for deadline := time.Now().Add(testkit.Patience); time.Now().Before(deadline); {
 		if got, err = rows(db, query); err != nil {
 			t.Fatalf("%s: %v", query, err)
 		}

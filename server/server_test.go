@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"millrace/internal/testkit"
+
 	"github.com/go-sql-driver/mysql"
 	"go.uber.org/goleak"
 )
@@ -434,7 +436,7 @@ func TestKillQueryAndConnection(t *testing.T) {
 			_, err := rows(db, "SELECT sleep(60)")
 			done <- err
 		}()
-		for deadline := time.Now().Add(10 * time.Second); ; {
+		for deadline := time.Now().Add(testkit.Patience); ; {
 			got, err := rows(other, "SELECT info FROM information_schema.processlist WHERE id = ?", id)
 			if err != nil || time.Now().After(deadline) {
 				t.Fatalf("the statement does not show in the process list: %q %v", got, err)

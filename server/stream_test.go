@@ -70,7 +70,7 @@ func (x *tailed) started(t testing.TB) *tailed {
 	case <-x.columns:
 	case <-x.done:
 		t.Fatalf("the statement ended: %v", x.err)
-	case <-time.After(20 * time.Second):
+	case <-time.After(testkit.Patience):
 		t.Fatal("there are no column definitions")
 	}
 	return x
@@ -86,7 +86,7 @@ func (x *tailed) next(t testing.TB) string {
 			return <-x.values
 		}
 		t.Fatalf("the statement ended: %v", x.err)
-	case <-time.After(20 * time.Second):
+	case <-time.After(testkit.Patience):
 		t.Fatal("no row comes")
 	}
 	return ""
@@ -96,7 +96,7 @@ func (x *tailed) ended(t testing.TB) error {
 	t.Helper()
 	select {
 	case <-x.done:
-	case <-time.After(20 * time.Second):
+	case <-time.After(testkit.Patience):
 		t.Fatal("the statement does not end")
 	}
 	return x.err
@@ -142,7 +142,7 @@ func TestATailEndsByKillDisconnectAndDrain(t *testing.T) {
 	running := "SELECT count(*) FROM information_schema.processlist WHERE info LIKE 'SELECT value FROM STREAM%'"
 	until := func(n string) {
 		t.Helper()
-		for deadline := time.Now().Add(20 * time.Second); ; {
+		for deadline := time.Now().Add(testkit.Patience); ; {
 			got, err := rows(other, running)
 			if err != nil || time.Now().After(deadline) {
 				t.Fatalf("%s, %v; want %s", got, err, n)

@@ -73,7 +73,7 @@ func (h *hands) asleep(t *testing.T) {
 		}
 		select {
 		case <-changed:
-		case <-time.After(20 * time.Second):
+		case <-time.After(testkit.Patience):
 			t.Fatalf("%d owners sleep", n)
 		}
 	}

@@ -16,7 +16,7 @@ import (
 func comes(t *testing.T, r *running, query, result string) {
 	t.Helper()
 	db := r.root(t)
-	deadline := time.Now().Add(20 * time.Second)
+	deadline := time.Now().Add(testkit.Patience)
 	for {
 		got, err := values(db, query)
 		if err == nil && got == result {

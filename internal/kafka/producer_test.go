@@ -33,7 +33,7 @@ func newProducer(t *testing.T, b *testkit.Broker, o kafka.ProducerOptions) *kafk
 func written(t *testing.T, b *testkit.Broker, topic string, n int) []*kgo.Record {
 	t.Helper()
 	cl := b.Client(t, kgo.ConsumeTopics(topic), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()), kgo.FetchIsolationLevel(kgo.ReadCommitted()))
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), testkit.Patience)
 	defer cancel()
 	var out []*kgo.Record
 	for len(out) < n {

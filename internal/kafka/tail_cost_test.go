@@ -52,7 +52,7 @@ func lags(tb testing.TB, n int) []time.Duration {
 		select {
 		case at := <-came:
 			out[i] = max(at.Sub(acknowledged), 0)
-		case <-time.After(20 * time.Second):
+		case <-time.After(testkit.Patience):
 			tb.Fatalf("record %d does not come", i)
 		}
 	}

@@ -70,7 +70,7 @@ func (x *checkedTail) position(p int64) int64 {
 
 // reaches waits until the partition's last offset was delivered.
 func (x *checkedTail) reaches(p, end int64, done <-chan struct{}) error {
-	timeout := time.After(30 * time.Second)
+	timeout := time.After(testkit.Patience)
 	for x.position(p) < end {
 		select {
 		case <-x.seen:
@@ -90,7 +90,7 @@ func (x *checkedTail) sees(n int, done <-chan struct{}) error {
 		defer x.mu.Unlock()
 		return x.rows
 	}
-	timeout := time.After(30 * time.Second)
+	timeout := time.After(testkit.Patience)
 	for want := count() + n; count() < want; {
 		select {
 		case <-x.seen:

@@ -71,7 +71,7 @@ func (x *tailing) stop() error {
 func (x *tailing) next(n int) []testkit.Row {
 	x.t.Helper()
 	var out []testkit.Row
-	timeout := time.After(20 * time.Second)
+	timeout := time.After(testkit.Patience)
 	for len(out) < n {
 		select {
 		case r := <-x.rows:
@@ -100,7 +100,7 @@ func (x *tailing) ends() error {
 	x.t.Helper()
 	select {
 	case <-x.done:
-	case <-time.After(30 * time.Second):
+	case <-time.After(testkit.Patience):
 		x.t.Fatal("the tail does not end")
 	}
 	return x.err

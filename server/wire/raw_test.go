@@ -8,6 +8,8 @@ import (
 	"net"
 	"testing"
 	"time"
+
+	"millrace/internal/testkit"
 )
 
 // raw is a client that speaks in packets, for what drivers do not do.
@@ -227,7 +229,7 @@ func (r *raw) quiet() {
 // eventually waits for a state that another goroutine brings about.
 func eventually(t testing.TB, what string, ok func() bool) {
 	t.Helper()
-	for end := time.Now().Add(10 * time.Second); !ok(); {
+	for end := time.Now().Add(testkit.Patience); !ok(); {
 		if time.Now().After(end) {
 			t.Fatalf("never: %s", what)
 		}

@@ -321,7 +321,7 @@ func killed(t *testing.T, at place, n int) {
 func (c *child) check(t *testing.T, sent int64) {
 	t.Helper()
 	db := c.open(t)
-	deadline := time.Now().Add(time.Minute)
+	deadline := time.Now().Add(testkit.Patience)
 	var rows, distinct, wrong, next int64
 	for {
 		err := db.QueryRow("SELECT count(*) FROM t").Scan(&rows)

@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"millrace/internal/testkit"
+
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 )
@@ -78,7 +80,7 @@ func flowsKilled(t *testing.T, at place, n int) {
 	c = at.started(t)
 	defer c.kill()
 	db := c.open(t)
-	deadline := time.Now().Add(time.Minute)
+	deadline := time.Now().Add(testkit.Patience)
 	for {
 		var next int64
 		err := db.QueryRow("SELECT sum(next_offset) FROM information_schema.streaming_table_partitions").Scan(&next)
@@ -125,7 +127,7 @@ func committed(t *testing.T, b cluster, topic string) (seen map[int64]int, total
 	defer cl.Close()
 	seen = map[int64]int{}
 	reached := map[int32]int64{}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), testkit.Patience)
 	defer cancel()
 	for {
 		if !slices.ContainsFunc(ends.Offsets().Sorted(), func(o kadm.Offset) bool { return reached[o.Partition] < o.At }) {

@@ -20,6 +20,8 @@ import (
 	"testing"
 	"time"
 
+	"millrace/internal/testkit"
+
 	_ "github.com/go-sql-driver/mysql"
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -89,7 +91,7 @@ func start(t testing.TB, dir string, args ...string) *server {
 		if !ok {
 			t.Fatalf("server ended while starting:\n%s", s.log)
 		}
-	case <-time.After(30 * time.Second):
+	case <-time.After(testkit.Patience):
 		t.Fatalf("server did not start:\n%s", s.log)
 	}
 	b, err := os.ReadFile(filepath.Join(dir, "ports.json"))
@@ -215,7 +217,7 @@ func one[T any](t testing.TB, db *sql.DB, query string, args ...any) T {
 // until waits for a state that other systems reach in their own time.
 func until(t testing.TB, what string, ok func() (bool, error)) {
 	t.Helper()
-	deadline := time.Now().Add(60 * time.Second)
+	deadline := time.Now().Add(testkit.Patience)
 	var last error
 	for time.Now().Before(deadline) {
 		done, err := ok()

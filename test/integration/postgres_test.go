@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"millrace/internal/testkit"
+
 	"github.com/jackc/pgx/v5"
 )
 
@@ -70,7 +72,7 @@ func TestComposedServersShareADatabase(t *testing.T) {
 			t.Fatalf("%s: %v", statement, err)
 		}
 	}
-	deadline := time.Now().Add(10 * time.Second)
+	deadline := time.Now().Add(testkit.Patience)
 	for {
 		var n int
 		err := other.QueryRow("SELECT n FROM shop.v").Scan(&n)

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"millrace/internal/testkit"
+
 	"github.com/go-sql-driver/mysql"
 	"github.com/twmb/franz-go/pkg/kgo"
 )
@@ -63,7 +65,7 @@ func tail(t *testing.T, query string) (next func() string, stop func() error) {
 				t.Fatalf("the statement ended: %v", stop())
 			}
 			return v
-		case <-time.After(30 * time.Second):
+		case <-time.After(testkit.Patience):
 			t.Fatal("no row comes")
 		}
 		return ""

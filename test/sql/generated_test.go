@@ -98,7 +98,7 @@ func typedTables(t *testing.T, rnd *rand.Rand) ([]string, *sql.DB) {
 			t.Fatalf("%s: %v", statement, err)
 		}
 	}
-	for deadline := time.Now().Add(30 * time.Second); ; {
+	for deadline := time.Now().Add(testkit.Patience); ; {
 		rows, err := texts(db, "SELECT count(*) FROM streamed")
 		if err == nil && rows[0] == `"160"` {
 			return tables, db

@@ -21,6 +21,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"millrace/internal/sqlerr"
+	"millrace/internal/testkit"
 	"millrace/streaming/store"
 )
 
@@ -252,10 +253,10 @@ func readOnly(t *testing.T, url string, on bool) {
 
 // soon waits for a state, from any goroutine.
 func soon(t *testing.T, what string, holds func() bool) {
-	deadline := time.Now().Add(30 * time.Second)
+	deadline := time.Now().Add(testkit.Patience)
 	for !holds() {
 		if time.Now().After(deadline) || t.Failed() {
-			t.Errorf("%s: not within 30 s", what)
+			t.Errorf("%s: never", what)
 			return
 		}
 		if err := pause(context.Background(), 10*time.Millisecond); err != nil {

@@ -13,6 +13,7 @@ import (
 	"millrace/internal/column"
 	"millrace/internal/scan"
 	"millrace/internal/sqlerr"
+	"millrace/internal/testkit"
 	"millrace/streaming/store"
 )
 
@@ -186,10 +187,10 @@ func count(t testing.TB, s *Store, text string, args ...any) (n int64) {
 // eventually waits for a state.
 func eventually(t testing.TB, what string, holds func() bool) {
 	t.Helper()
-	deadline := time.Now().Add(30 * time.Second)
+	deadline := time.Now().Add(testkit.Patience)
 	for !holds() {
 		if time.Now().After(deadline) {
-			t.Fatalf("%s: not within 30 s", what)
+			t.Fatalf("%s: never", what)
 		}
 		must(t, pause(context.Background(), 10*time.Millisecond))
 	}

@@ -15,10 +15,10 @@ import (
 	"testing"
 	"time"
 
-	"millrace/internal/testkit"
-
 	"github.com/go-sql-driver/mysql"
 	"go.uber.org/goleak"
+
+	"millrace/internal/testkit"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -13,10 +13,10 @@ import (
 	"testing"
 	"time"
 
-	"millrace/internal/testkit"
-
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"millrace/internal/testkit"
 )
 
 // flowPoints are where a server that runs a flow may die on purpose. Between kafka.ending and flow.delivered the transaction is committed, and the store does not know.

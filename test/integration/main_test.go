@@ -20,11 +20,11 @@ import (
 	"testing"
 	"time"
 
-	"millrace/internal/testkit"
-
 	_ "github.com/go-sql-driver/mysql"
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"millrace/internal/testkit"
 )
 
 // env is what scripts/integration hands over.

@@ -13,9 +13,9 @@ import (
 	"testing"
 	"time"
 
-	"millrace/internal/testkit"
-
 	"github.com/jackc/pgx/v5"
+
+	"millrace/internal/testkit"
 )
 
 // newDatabase makes a database in the PostgreSQL of the suite, and gives its URL.

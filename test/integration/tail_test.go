@@ -11,10 +11,10 @@ import (
 	"testing"
 	"time"
 
-	"millrace/internal/testkit"
-
 	"github.com/go-sql-driver/mysql"
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"millrace/internal/testkit"
 )
 
 // tail gives the values of a STREAM read as they come, and what ends it. The statement has begun when tail returns.

@@ -10,6 +10,7 @@ import (
 
 	"millrace/internal/column"
 	"millrace/internal/ops"
+	"millrace/internal/scan"
 	"millrace/streaming/store"
 )
 
@@ -20,6 +21,8 @@ type Lookup struct {
 	scan *Scan
 	// texts says for each key whether its value is a text, and not an integer.
 	texts []bool
+	// fields are those of whole batches, nil when rows cannot be sent as they are.
+	fields []column.Field
 }
 
 // Key is a condition of a look-up: the column that must have the value, an int64 or a string.
@@ -83,6 +86,9 @@ func KeepLookup(ctx *sql.Context, n sql.Node, keys []Key) (*Lookup, bool) {
 		return nil, false // the plan at hand can do without
 	}
 	l.scan = finished
+	if fields, ok := finished.batchFields(); ok {
+		l.fields = fields
+	}
 	return l, true
 }
 
@@ -133,6 +139,29 @@ func (l *Lookup) Takes(values []any) bool {
 // Rows runs the look-up with values that it takes.
 func (l *Lookup) Rows(ctx *sql.Context, values []any) (sql.RowIter, error) {
 	return l.with(values).read(ctx)
+}
+
+// Whole reports whether the rows can be had as batches, by Push.
+func (l *Lookup) Whole() bool { return l.fields != nil }
+
+// Push runs the look-up with values that it takes, on the goroutine of the caller. begin is called when it is known what will be read, then take with each batch, which it must not
+// keep.
+func (l *Lookup) Push(ctx *sql.Context, values []any, begin func() error, take func(*column.Batch) error) error {
+	s := l.with(values)
+	budget, faults := s.options.scanBudget(ctx), new(scan.Faults)
+	src, err := s.open(ctx, budget, faults)
+	if err != nil {
+		return err
+	}
+	defer src.Close()
+	if err := begin(); err != nil {
+		return err
+	}
+	var batch column.Batch
+	return ops.Push(ctx, src, s.plan, ops.RunOptions{Memory: budget, Faults: faults}, func(b *column.Batch) error {
+		arrange(&batch, b, s.from, l.fields)
+		return take(&batch)
+	})
 }
 
 // with is the scan of some values.

@@ -69,13 +69,18 @@ func (it *BatchRowIter) NextBatch(ctx *sql.Context) (*column.Batch, error) {
 	if err != nil {
 		return nil, err
 	}
-	it.batch.N, it.batch.Sel = b.N, b.Sel
-	it.batch.Cols = it.batch.Cols[:0]
-	for i, from := range it.from {
-		it.batch.Cols = append(it.batch.Cols, b.Cols[from])
-		it.batch.Cols[i].Type = it.fields[i].Type
-	}
+	arrange(&it.batch, b, it.from, it.fields)
 	return &it.batch, nil
+}
+
+// arrange makes out the batch of fields that are the columns from of a scan's batch b.
+func arrange(out, b *column.Batch, from []int, fields []column.Field) {
+	out.N, out.Sel = b.N, b.Sel
+	out.Cols = out.Cols[:0]
+	for i, at := range from {
+		out.Cols = append(out.Cols, b.Cols[at])
+		out.Cols[i].Type = fields[i].Type
+	}
 }
 
 // Next implements sql.RowIter.

@@ -8,6 +8,7 @@ import (
 	"github.com/dolthub/go-mysql-server/sql"
 	"github.com/dolthub/vitess/go/vt/sqlparser"
 
+	"millrace/internal/column"
 	"millrace/planner"
 	"millrace/server/wire"
 )
@@ -217,16 +218,27 @@ func (x *session) answerLookup(c *sql.Context, st *statement, keys []any, r resu
 	}
 	sql.IncrementStatusVariable(c, "Com_select", 1)
 	x.engine.metrics.keptPlans.Add(1)
-	k := st.lookup.kept
-	rows, err := k.plan.Rows(c, keys)
-	if err != nil {
-		return err
-	}
-	if err := x.answerColumns(c, k.schema, k.columns, rows, r); err != nil {
+	if err := x.sendLookup(c, st.lookup.kept, keys, r); err != nil {
 		return err
 	}
 	info := c.GetLastQueryInfo()
 	info.FoundRows.Store(r.RowCount())
 	info.RowCount.Store(-1)
 	return nil
+}
+
+// sendLookup sends the rows: as batches, from where they are read to the socket on one goroutine, when they and the results are such.
+func (x *session) sendLookup(c *sql.Context, k *keptLookup, keys []any, r results) error {
+	if b, ok := r.(batches); ok && k.plan.Whole() {
+		err := k.plan.Push(c, keys, func() error { return r.Columns(k.columns) }, func(part *column.Batch) error { return b.Batch(part) })
+		if err != nil {
+			return err
+		}
+		return r.EndRows()
+	}
+	rows, err := k.plan.Rows(c, keys)
+	if err != nil {
+		return err
+	}
+	return x.answerColumns(c, k.schema, k.columns, rows, r)
 }

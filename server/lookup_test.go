@@ -114,6 +114,41 @@ func TestKeptPlansAnswerAsNewOnes(t *testing.T) {
 	}
 }
 
+// A key that many rows have: batches come from several lanes, and LIMIT ends them.
+func TestKeptPlansGiveManyRows(t *testing.T) {
+	r := start(t)
+	c := conn(t, r.root(t))
+	exec(t, c, "CREATE TABLE many (id BIGINT, word VARCHAR(100), at DATETIME(6))")
+	for range 4 {
+		exec(t, c, "INSERT INTO many WITH RECURSIVE n AS (SELECT 1 AS i UNION ALL SELECT i + 1 FROM n WHERE i < 900) SELECT 7, repeat('x', a.i % 90), '2026-01-02 03:04:05' FROM n AS a JOIN (SELECT 1 AS j UNION ALL SELECT 2 UNION ALL SELECT 3) AS b")
+	}
+	count := func(query string) (n int) {
+		t.Helper()
+		rs, err := c.QueryContext(t.Context(), query)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = rs.Close() }()
+		for rs.Next() {
+			n++
+		}
+		if rs.Err() != nil {
+			t.Fatal(rs.Err())
+		}
+		return n
+	}
+	for query, want := range map[string]int{"SELECT * FROM many WHERE id = 7": 10_800, "SELECT word FROM many WHERE id = 7 LIMIT 5000": 5000, "SELECT word FROM many WHERE id = 7 LIMIT 10000, 5000": 800, "SELECT at FROM many WHERE id = 8": 0, "SELECT at FROM many WHERE id = 7 LIMIT 0": 0} {
+		for range 3 {
+			if n := count(query); n != want {
+				t.Errorf("%s gives %d rows, want %d", query, n, want)
+			}
+			if n := one(t, c, "SELECT found_rows()"); n != fmt.Sprint(want) {
+				t.Errorf("FOUND_ROWS() after %s is %s, want %d", query, n, want)
+			}
+		}
+	}
+}
+
 // Which statements keep their plans, and which are no look-ups.
 func TestLookupsKeepTheirPlans(t *testing.T) {
 	r := start(t)

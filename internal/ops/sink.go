@@ -117,8 +117,11 @@ type projectSink struct {
 }
 
 // newProjectSink makes the sink of a lane for a stage that hands rows on as they come, which is the last one of its run.
-func (st *stage) newProjectSink() *projectSink {
-	s := &projectSink{stage: st, out: outlet{to: st.rows.newQueueOutput(), options: &st.rows.options}, lane: st.newLane()}
+func (st *stage) newProjectSink() *projectSink { return st.newSink(st.rows.newQueueOutput()) }
+
+// newSink is newProjectSink for rows that go to an output of their own.
+func (st *stage) newSink(to output) *projectSink {
+	s := &projectSink{stage: st, out: outlet{to: to, options: &st.rows.options}, lane: st.newLane()}
 	s.filter = st.plan.bindFilter(s.lane)
 	s.project = s.lane.bindAll(st.plan.project)
 	return s

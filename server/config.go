@@ -51,6 +51,8 @@ type Config struct {
 	Insecure bool
 	// MaxConnections is the default of the system variable max_connections.
 	MaxConnections int
+	// StartPaused leaves the streaming tables and flows that there are paused until they are resumed.
+	StartPaused bool
 	// InitFile is a file or folder of SQL that runs at each start.
 	InitFile string
 	// DrainTimeout is how long running statements may take to end at shutdown.

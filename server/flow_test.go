@@ -316,3 +316,13 @@ func TestAFlowWhoseTargetIsDeleted(t *testing.T) {
 		})
 	}
 }
+
+// The reason of a flow whose brokers were away spoke of a table, and of a statement that flows do not have.
+func TestTheReasonOfAFlowSpeaksOfAFlow(t *testing.T) {
+	b, read, write := sinkTopics(t, 10)
+	r := start(t)
+	do(t, r.root(t), flowOf(read, write("out")))
+	comes(t, r, "SELECT state, rows_written, lag FROM information_schema.streaming_flows", "running|10|0")
+	b.Close()
+	comes(t, r, "SELECT state, reason LIKE '%the flow has worked with its brokers before%DROP FLOW and CREATE FLOW%', reason LIKE '%table%' FROM information_schema.streaming_flows", "stalled|1|0")
+}

@@ -98,7 +98,7 @@ func Open(ctx context.Context, cfg Config) (_ *Server, err error) {
 	}
 	s.tables = streaming.New(streaming.Options{
 		Catalog: s.catalog, Store: s.rows, Pool: s.pool, Planner: streamPlanner{s.engine}, Log: cfg.Log, MaxBatchBytes: max(cfg.memory/batchShare, 1<<20),
-		Owner: s.kept.owner, Shared: s.kept.shared, Clock: cfg.clock,
+		Owner: s.kept.owner, Shared: s.kept.shared, Clock: cfg.clock, StartPaused: cfg.StartPaused,
 	})
 	s.engine.streaming = s.tables
 	s.engine.provider.insertBytes = int(max(cfg.memory/insertShare, 1<<20))

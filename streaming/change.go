@@ -41,7 +41,7 @@ func (m *Manager) change(ctx context.Context, c Create, old catalog.Table, colum
 		return awaited{}, err
 	}
 	x := m.launch(c.Name, t)
-	if t.Streaming.Paused {
+	if m.isPaused(t) {
 		return awaited{}, nil
 	}
 	x.Refresh(t.Streaming.Refreshed)

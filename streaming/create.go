@@ -52,9 +52,17 @@ func (m *Manager) Create(ctx context.Context, c Create) error {
 // noun is what a definition with a sink, or without one, makes.
 func noun(sink string) string {
 	if sink != "" {
-		return "flow"
+		return executor.FlowNoun
 	}
 	return "table"
+}
+
+// fullNoun is noun as statements spell it.
+func fullNoun(sink string) string {
+	if sink != "" {
+		return executor.FlowNoun
+	}
+	return executor.TableNoun
 }
 
 // stays says that a table is there although the statement that made or changed it failed: its first records were read, and it may hold rows.

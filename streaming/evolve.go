@@ -46,8 +46,8 @@ func (m *Manager) evolve(ctx context.Context, n Name) error {
 	}
 	add, err := newColumns(schema, p.Columns)
 	if err != nil {
-		return sqlerr.New(sqlerr.NeedsFull, "streaming table '%s' cannot take over %s: %v", n, versions(p.Schemas), err).
-			WithHint("CREATE OR REFRESH STREAMING TABLE with a query that casts the column, or gives it another name, reads on")
+		return sqlerr.New(sqlerr.NeedsFull, "%s '%s' cannot take over %s: %v", fullNoun(t.Streaming.Sink), n, versions(p.Schemas), err).
+			WithHint("%s with a query that casts the column, or gives it another name, reads on", remake(t.Streaming.Sink))
 	}
 	if len(add) > 0 {
 		var changes []store.SchemaChange
@@ -79,12 +79,20 @@ func (m *Manager) evolve(ctx context.Context, n Name) error {
 	for i, c := range add {
 		text += []string{", new columns: ", ", "}[min(i, 1)] + c.Name
 	}
-	m.Log.Info("streaming table takes a newer schema", "table", n.String(), "schemas", versions(p.Schemas), "columns", len(add))
+	m.Log.Info(fullNoun(t.Streaming.Sink)+" takes a newer schema", "table", n.String(), "schemas", versions(p.Schemas), "columns", len(add))
 	event, err := executor.EncodeEvent(executor.Event{Kind: "schema_evolved", Text: text})
 	if err != nil {
 		return err
 	}
 	return m.Store.AppendEvent(ctx, id, event)
+}
+
+// remake is how something gets another query and goes on where it was.
+func remake(sink string) string {
+	if sink != "" {
+		return "DROP FLOW, and CREATE FLOW with startingOffsets behind what it has read,"
+	}
+	return "CREATE OR REFRESH STREAMING TABLE"
 }
 
 // versions names versions of subjects.

@@ -28,6 +28,8 @@ type Options struct {
 	Owner string
 	// Shared says that other processes have the same catalog and store.
 	Shared bool
+	// StartPaused leaves what there is at Start paused until somebody resumes it. It is not stored.
+	StartPaused bool
 	// Clock is that of schedules and of the age of rows, nil for the machine's.
 	Clock executor.Clock
 }
@@ -42,6 +44,7 @@ type Manager struct {
 
 	mu     sync.RWMutex
 	tables map[string]running // by key of the name
+	held   map[string]bool    // by id: what StartPaused leaves paused
 	closed bool
 
 	retainer *retainer
@@ -67,7 +70,7 @@ func New(o Options) *Manager {
 	if o.Owner == "" {
 		o.Owner = defaultOwner
 	}
-	m := &Manager{Options: o, tables: map[string]running{}}
+	m := &Manager{Options: o, tables: map[string]running{}, held: map[string]bool{}}
 	m.retainer = newRetainer(m)
 	return m
 }
@@ -86,11 +89,45 @@ func (m *Manager) Start(ctx context.Context) error {
 	for _, db := range state.Databases {
 		for _, t := range db.Tables {
 			if t.Streaming != nil {
+				m.hold(t)
 				m.launch(Name{db.Name, t.Name}, t)
 			}
 		}
 	}
 	return nil
+}
+
+// hold leaves a table paused that was there at Start, where that is wanted.
+func (m *Manager) hold(t catalog.Table) {
+	if !m.StartPaused || t.Streaming.Paused {
+		return
+	}
+	m.Log.Info(fullNoun(t.Streaming.Sink)+" is left paused", "table", t.Name)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.held[t.ID] = true
+}
+
+// free forgets that a table was left paused: somebody has decided about it.
+func (m *Manager) free(id string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.held, id)
+}
+
+// isPaused reports whether a table shall not read.
+func (m *Manager) isPaused(t catalog.Table) bool {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return t.Streaming.Paused || m.held[t.ID]
+}
+
+// heldBy is why a table is paused that nobody has paused, nil for others.
+func (m *Manager) heldBy(t catalog.Table) error {
+	if t.Streaming.Paused || !m.isPaused(t) {
+		return nil
+	}
+	return sqlerr.New(sqlerr.TableState, "the server was started with '--start-paused'").WithHint("ALTER %s … RESUME lets it run", strings.ToUpper(fullNoun(t.Streaming.Sink)))
 }
 
 // Close stops every table: commits under way are finished, anything else dropped.
@@ -114,12 +151,8 @@ func (m *Manager) Close() {
 // launch starts the executor of a table.
 func (m *Manager) launch(n Name, t catalog.Table) *executor.Table {
 	s, _, err := settingsOf(t.Streaming, m.MaxBatchBytes)
-	called := "" // as executors call their tables
-	if t.Streaming.Sink != "" {
-		called = noun(t.Streaming.Sink)
-	}
 	x := executor.New(executor.Config{
-		Noun: called, Name: n.String(), ID: store.TableID(t.ID), ErrorsID: errorsID(t.ID), Store: m.Store, Owner: m.Owner, Pool: m.Pool, Settings: s, Paused: t.Streaming.Paused,
+		Noun: fullNoun(t.Streaming.Sink), Name: n.String(), ID: store.TableID(t.ID), ErrorsID: errorsID(t.ID), Store: m.Store, Owner: m.Owner, Pool: m.Pool, Settings: s, Paused: m.isPaused(t), Held: m.heldBy(t),
 		Refreshes: t.Streaming.Refreshed, Log: m.Log, Active: &m.pace, Clock: m.Clock,
 		Compile: func(ctx context.Context) (executor.Query, error) {
 			if err != nil {
@@ -223,6 +256,7 @@ func (m *Manager) identity(n Name) string {
 }
 
 func (m *Manager) dropRows(ctx context.Context, id string) error {
+	m.free(id)
 	err := m.Store.DropTable(context.WithoutCancel(ctx), store.TableID(id))
 	if errors.Is(err, store.ErrNoTable) {
 		return nil
@@ -246,7 +280,7 @@ func (m *Manager) refresh(ctx context.Context, n Name, full bool) (awaited, erro
 	if err != nil {
 		return awaited{}, err
 	}
-	if t.Streaming.Paused {
+	if m.isPaused(t) {
 		return awaited{}, sqlerr.New(sqlerr.TableState, "streaming table '%s' is paused", n).WithHint("ALTER STREAMING TABLE … RESUME lets it read on")
 	}
 	p, err := m.Planner.Plan(ctx, *t.Streaming, n.Table)
@@ -301,6 +335,7 @@ func (m *Manager) pause(ctx context.Context, n Name, on bool) error {
 			return err
 		}
 	}
+	m.free(t.ID)
 	if on {
 		if err := x.Pause(ctx); err != nil {
 			return err

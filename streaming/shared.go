@@ -68,8 +68,10 @@ func (m *Manager) follow(n Name, t catalog.Table) {
 	}
 	switch {
 	case now.Paused:
+		m.free(t.ID)
 		r.PauseSoon()
 	case was.Paused || was.Resumed != now.Resumed:
+		m.free(t.ID)
 		r.Resume()
 	}
 	if was.Refreshed != now.Refreshed {

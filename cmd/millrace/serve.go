@@ -43,6 +43,7 @@ type serverFlags struct {
 	RequireSecureTransport bool          `help:"Refuse logins without TLS."`
 	Insecure               bool          `help:"Let root in without a password from every host."`
 	InitFile               string        `help:"SQL file, or folder of *.sql files, to run at each start." placeholder:"PATH"`
+	StartPaused            bool          `help:"Leave the streaming tables and flows that there are paused until ALTER … RESUME: for a copy of a data folder beside its original."`
 	DrainTimeout           time.Duration `help:"Time for running statements to end when the server stops (default ${default})." default:"30s" placeholder:"TIME"`
 }
 
@@ -59,7 +60,7 @@ func (f serverFlags) config(s *streams) (server.Config, error) {
 	}
 	c.Listen, c.HTTP, c.DataDir, c.MaxConnections = f.Listen, f.HTTP, f.DataDir, f.MaxConnections
 	c.TLSCert, c.TLSKey, c.TLSCA, c.RequireTLS = f.TLSCert, f.TLSKey, f.TLSCA, f.RequireSecureTransport
-	c.Insecure, c.InitFile, c.DrainTimeout = f.Insecure, f.InitFile, f.DrainTimeout
+	c.Insecure, c.InitFile, c.StartPaused, c.DrainTimeout = f.Insecure, f.InitFile, f.StartPaused, f.DrainTimeout
 	c.Announce = func(name, address string) { fmt.Fprintf(s.out, "%s listening on %s\n", name, address) }
 	return c, nil
 }

@@ -37,7 +37,7 @@ func (t *Table) Look(ctx context.Context) {
 	}
 	logs, err := t.logs(ctx)
 	if err != nil {
-		t.log.Debug("asking how far a streaming table is behind", "table", t.name, "error", err)
+		t.log.Debug("asking how far a "+t.Noun+" is behind", "table", t.name, "error", err)
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -77,9 +77,9 @@ func (t *Table) takeOver() {
 	before := t.holder
 	t.state, t.reason, t.stateErr, t.since, t.loaded, t.theirs = Starting, "", nil, time.Now(), false, told{}
 	t.mu.Unlock()
-	text := t.Owner + " reads the table"
+	text := t.Owner + t.either(" reads the table", " runs the flow")
 	if before != "" {
-		text += ", which " + before + " read before"
+		text += ", which " + before + t.either(" read before", " ran before")
 	}
 	t.log.Info(t.Noun+" taken over", "table", t.name, "from", before)
 	t.event(takenEvent, text)

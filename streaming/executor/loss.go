@@ -43,8 +43,8 @@ func (t *Table) sameCluster(id string) error {
 	case t.record.Cluster == "":
 		t.record.Cluster = id
 	case id != "" && id != t.record.Cluster:
-		return sqlerr.New(sqlerr.NeedsFull, "the brokers are of cluster '%s' now, and the table was read from cluster '%s'", id, t.record.Cluster).
-			WithHint("REFRESH STREAMING TABLE … FULL reads the topics of the new one from the start")
+		return sqlerr.New(sqlerr.NeedsFull, "the brokers are of cluster '%s' now, and the %s was read from cluster '%s'", id, t.either("table", "topic of the flow"), t.record.Cluster).
+			WithHint("%s", t.either("REFRESH STREAMING TABLE … FULL reads the topics of the new one from the start", "DROP FLOW and CREATE FLOW begin anew at the new one, where startingOffsets says"))
 	}
 	return nil
 }
@@ -69,10 +69,11 @@ func epochs(ctx context.Context, snap *kafka.Snapshot, plan *checkpoint.Plan) er
 	return nil
 }
 
-func absent(parts []store.Partition) error {
+func (t *Table) absent(parts []store.Partition) error {
 	return sqlerr.New(sqlerr.KafkaTopicNotFound, "topic '%s' has no partition %d any more", parts[0].Topic, parts[0].Partition).
 		WithDetail("Kafka removes no partitions: either the brokers do not all know of it yet, or the topic was deleted and created again, which brokers without topic ids do not tell").
-		WithHint("if the topic was created again, REFRESH STREAMING TABLE … FULL reads it from the start; else the table goes on by itself")
+		WithHint("%s", t.either("if the topic was created again, REFRESH STREAMING TABLE … FULL reads it from the start; else the table goes on by itself",
+			"if the topic was created again, DROP FLOW and CREATE FLOW begin anew at it; else the flow goes on by itself"))
 }
 
 // settle deals with losses and partitions without positions: by an error, or by a commit without rows that moves positions to where reading goes on.
@@ -94,11 +95,8 @@ func (t *Table) settle(ctx context.Context, plan *checkpoint.Plan, read Read) er
 			if l.Kind == checkpoint.Recreated {
 				kind = sqlerr.KafkaTopicRecreated
 			}
-			hint := "REFRESH STREAMING TABLE … FULL reads the topics from the start; with failOnDataLoss => false the table goes on from what is left"
-			if t.output != nil {
-				hint = "DROP FLOW and CREATE FLOW begin anew, where startingOffsets says; one made with failOnDataLoss => false goes on from what is left"
-			}
-			return sqlerr.New(kind, "%v", l).WithHint("%s", hint)
+			return sqlerr.New(kind, "%v", l).WithHint("%s", t.either("REFRESH STREAMING TABLE … FULL reads the topics from the start; with failOnDataLoss => false the table goes on from what is left",
+				"DROP FLOW and CREATE FLOW begin anew, where startingOffsets says; one made with failOnDataLoss => false goes on from what is left"))
 		}
 		events = fmt.Sprint(l)
 		t.log.Warn(t.Noun+" has lost records", "table", t.name, "topic", l.Topic, "partition", l.Partition.Partition, "loss", string(l.Kind), "from", l.Gone.From, "to", l.Gone.To)

@@ -60,7 +60,7 @@ func (t *Table) own(ctx context.Context) {
 		if do != works {
 			t.release()
 			if do == pauses {
-				t.setState(Paused, nil)
+				t.setState(Paused, t.heldBy())
 			} else {
 				t.rests()
 			}
@@ -119,6 +119,13 @@ func (t *Table) own(ctx context.Context) {
 	}
 }
 
+// heldBy is why a table is paused that nobody has paused.
+func (t *Table) heldBy() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.held
+}
+
 // rests says of a table that has nothing to do until somebody asks that it is as it should be. What was in the way of a run that was called off is in the way of nothing any more.
 func (t *Table) rests() {
 	t.mu.Lock()
@@ -158,7 +165,8 @@ func (t *Table) known(err error) error {
 	if !ok || t.record.Batch == 0 || e.Kind != sqlerr.KafkaProtocol && e.Kind != sqlerr.KafkaUnreachable {
 		return err
 	}
-	return e.WithHint("the table has read from its brokers before, and goes on by itself once they answer; if their addresses or listeners are others now, CREATE OR REFRESH STREAMING TABLE names them")
+	return e.WithHint("%s", t.either("the table has read from its brokers before, and goes on by itself once they answer; if their addresses or listeners are others now, CREATE OR REFRESH STREAMING TABLE names them",
+		"the flow has worked with its brokers before, and goes on by itself once they answer; if their addresses or listeners are others now, DROP FLOW and CREATE FLOW name them, with startingOffsets behind what it has read"))
 }
 
 func (t *Table) batches() int64 {
@@ -307,7 +315,7 @@ func (t *Table) look(ctx context.Context, cluster *kafka.Cluster, read Read) (*c
 	}
 	plan := checkpoint.Compare(t.position(), snap.Topics, read.Spec.Isolation)
 	if len(plan.Absent) > 0 {
-		return nil, nil, absent(plan.Absent)
+		return nil, nil, t.absent(plan.Absent)
 	}
 	if err := epochs(ctx, snap, &plan); err != nil {
 		return nil, nil, err

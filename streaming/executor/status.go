@@ -11,14 +11,14 @@ import (
 // State is what a table is doing.
 type State string
 
-// The states. Stalled, Paused and Failed have a reason.
+// The states. Stalled and Failed have a reason, and Paused where nobody has paused the table.
 const (
 	// Starting: the initial load, or the first trigger after a restart, is not through.
 	Starting State = "starting"
 	Running  State = "running"
 	// Stalled: something is in the way that may pass; the table tries again by itself.
 	Stalled State = "stalled"
-	// Paused by ALTER STREAMING TABLE … PAUSE.
+	// Paused by ALTER … PAUSE, or because the server was started so.
 	Paused State = "paused"
 	// Failed: somebody has to do something. RESUME and REFRESH try again.
 	Failed State = "failed"

@@ -21,7 +21,7 @@ import (
 
 // Config is what a Table needs.
 type Config struct {
-	// Name is for the log and for messages, which call the table a Noun: "streaming table" unless it is given.
+	// Name is for the log and for messages, which call the table a Noun: TableNoun unless it is given.
 	Name, Noun string
 	// ID is the table in the store; ErrorsID, which it owns, takes its bad records.
 	ID, ErrorsID store.TableID
@@ -34,8 +34,9 @@ type Config struct {
 	// Evolve makes the definition and the table in the store have the columns of the newest schema; Compile then does, too. It is called by the owner. nil where nothing evolves.
 	Evolve   func(ctx context.Context) error
 	Settings Settings
-	// Paused tables wait for Resume.
+	// Paused tables wait for Resume. Held says why, where nobody has paused the table.
 	Paused bool
+	Held   error
 	// Refreshes is how many refreshes were asked for before. A table that reads in runs knows from the store which of them are through.
 	Refreshes int64
 	Log       *slog.Logger
@@ -65,6 +66,7 @@ type Table struct {
 	mu       sync.Mutex
 	settings Settings
 	paused   bool
+	held     error
 	// wanted counts refreshes that were asked for; served is how many of them are through, of a manual table.
 	wanted, served int64
 	// looked is how many of the refreshes that were asked for came before the owner last learned, without an error, what the topics hold.
@@ -155,15 +157,18 @@ func New(c Config) *Table {
 		c.Clock = wall{}
 	}
 	if c.Noun == "" {
-		c.Noun = "streaming table"
+		c.Noun = TableNoun
 	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
 	t := &Table{Config: c, name: c.Name, log: c.Log, done: make(chan struct{}), wake: make(chan struct{}, 1), changed: make(chan struct{}), settings: c.Settings.withDefaults(), wanted: c.Refreshes, served: c.Refreshes,
-		paused: c.Paused, commits: newHistogram(commitBounds), fresh: newHistogram(freshBounds), evolves: true, state: Starting, since: time.Now(), newest: map[store.Partition]int64{}}
+		paused: c.Paused, held: c.Held, commits: newHistogram(commitBounds), fresh: newHistogram(freshBounds), evolves: true, state: Starting, since: time.Now(), newest: map[store.Partition]int64{}}
 	if c.Paused {
-		t.state = Paused
+		t.state, t.stateErr = Paused, c.Held
+		if c.Held != nil {
+			t.reason = c.Held.Error()
+		}
 	}
 	return t
 }
@@ -200,7 +205,7 @@ func (t *Table) command(change func()) {
 }
 
 // PauseSoon stops reading. It does not wait.
-func (t *Table) PauseSoon() { t.command(func() { t.paused = true }) }
+func (t *Table) PauseSoon() { t.command(func() { t.paused, t.held = true, nil }) }
 
 // Pause stops reading, and returns when the owner has stopped.
 func (t *Table) Pause(ctx context.Context) error {
@@ -219,7 +224,7 @@ func (t *Table) Pause(ctx context.Context) error {
 // Resume goes on after a pause, or after a failure.
 func (t *Table) Resume() {
 	t.command(func() {
-		t.paused, t.evolves = false, true
+		t.paused, t.held, t.evolves = false, nil, true
 		t.retried()
 		t.state, t.reason, t.stateErr, t.since = Starting, "", nil, time.Now()
 	})

@@ -183,7 +183,7 @@ func (t *Table) isolated(ctx context.Context, q Query, r *records, st step, fail
 		return err
 	}
 	if bad.N == 0 && failed != nil {
-		t.log.Debug("a failure of a streaming table's query did not come again", "table", t.name, "error", failed)
+		t.log.Debug("a failure of the query of a "+t.Noun+" did not come again", "table", t.name, "error", failed)
 	}
 	t.gives(&st)
 	st.bad = bad

@@ -50,6 +50,8 @@ type instruction struct {
 	// settler is what Settle does with the slot where it stays lazy.
 	settler uint32
 	n       int
+	// then is the number of bytes behind that are passed over as well.
+	then int
 	// width and least are those of the elements of an array or map, as in node.
 	width, least int
 	code         []instruction
@@ -66,8 +68,9 @@ type plan struct {
 	settlers    []settler
 	least       int
 	fingerprint uint64
-	// template has the slots of a record in which nothing was found.
+	// template has the slots of a record in which nothing was found. It is not needed where all are found in every record.
 	template []decode.Slot
+	complete bool
 }
 
 var _ decode.Plan = (*plan)(nil)
@@ -121,7 +124,18 @@ func compile(reader, writer *Schema, wanted []int) (decode.Plan, error) {
 		}
 	}
 	c.plan.code = c.root(writer.root, targets)
+	c.plan.complete = fills(c.plan.code, len(wanted))
 	return c.plan, nil
+}
+
+// fills reports whether code fills all of so many slots whatever the record: not by a branch of a union.
+func fills(code []instruction, slots int) bool {
+	for i := range code {
+		if op := code[i].op; op >= opBool && op != opBegin {
+			slots--
+		}
+	}
+	return slots == 0
 }
 
 // IsRecord reports whether the columns are the fields of a record, null or not; the one column of any other schema is the value itself.
@@ -333,7 +347,7 @@ func (c *compiler) skip(code []instruction, n *node) []instruction {
 	case null:
 		return code
 	case boolean, float32s, float64s, fixed:
-		return merge(code, opSkip, n.width)
+		return pass(code, n.width)
 	case integer32:
 		return merge(code, opSkipInts, 1)
 	case integer64:
@@ -362,7 +376,7 @@ func (c *compiler) skipRecord(code []instruction, n *node) []instruction {
 		if n.width == 0 {
 			return code
 		}
-		return merge(code, opSkip, n.width)
+		return pass(code, n.width)
 	}
 	// In line only where it is certain that the code does not grow without end, and that the depth of the record is bounded by the schema.
 	if n.uses == 1 && !c.writer.recursive {
@@ -382,12 +396,21 @@ func (c *compiler) skipRecord(code []instruction, n *node) []instruction {
 	return append(code, instruction{op: opCall, routine: r})
 }
 
+// pass appends a skip of n bytes, or lets the last instruction do it. After a union it is one of the branches' instructions that is the last to run.
+func pass(code []instruction, n int) []instruction {
+	if last := len(code) - 1; last >= 0 && code[last].op != opUnion && code[last].op != opSkip && code[last].then <= math.MaxInt32-n {
+		code[last].then += n
+		return code
+	}
+	return merge(code, opSkip, n)
+}
+
 // merge appends a skip, or makes the last one longer.
 func merge(code []instruction, op opcode, n int) []instruction {
 	if n == 0 {
 		return code
 	}
-	if last := len(code) - 1; last >= 0 && code[last].op == op && code[last].n <= math.MaxInt32-n {
+	if last := len(code) - 1; last >= 0 && code[last].op == op && code[last].then == 0 && code[last].n <= math.MaxInt32-n {
 		code[last].n += n
 		return code
 	}

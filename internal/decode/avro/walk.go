@@ -22,7 +22,9 @@ type decoder struct {
 
 // Locate implements decode.Decoder.
 func (d *decoder) Locate(record []byte, slots []decode.Slot) error {
-	copy(slots, d.plan.template)
+	if !d.plan.complete {
+		copy(slots, d.plan.template)
+	}
 	if len(record) == 0 && d.plan.least > 0 {
 		d.fail(decode.Empty, 0, "")
 		return &d.err
@@ -79,7 +81,14 @@ func (d *decoder) run(b []byte, p int, code []instruction) int {
 		case opSkipInts:
 			p = d.skipInts(b, p, in.n)
 		case opSkipStrings:
-			p = d.skipStrings(b, p, in.n)
+			n := in.n
+			for n > 0 && uint(p) < uint(len(b)) && b[p]&0x81 == 0 && int(b[p]>>1) < len(b)-p {
+				p += 1 + int(b[p]>>1)
+				n--
+			}
+			if n > 0 {
+				p = d.skipStrings(b, p, n)
+			}
 		case opSkipEnum:
 			var v int64
 			if v, p = d.long(b, p); p >= 0 && uint64(v) >= uint64(in.n) {
@@ -87,7 +96,7 @@ func (d *decoder) run(b []byte, p int, code []instruction) int {
 			}
 		case opUnion:
 			var v int64
-			if p < len(b) && b[p] < 0x80 {
+			if uint(p) < uint(len(b)) && b[p] < 0x80 {
 				v, p = int64(b[p]>>1)^-int64(b[p]&1), p+1
 			} else if v, p = d.long(b, p); p < 0 {
 				return p
@@ -123,10 +132,13 @@ func (d *decoder) run(b []byte, p int, code []instruction) int {
 			p++
 		case opInt:
 			var v int64
-			if v, p = d.int(b, p); p >= 0 {
-				s := &d.slots[in.slot]
-				s.Kind, s.Int = decode.Int, v
+			if uint(p) < uint(len(b)) && b[p] < 0x80 {
+				v, p = int64(b[p]>>1)^-int64(b[p]&1), p+1
+			} else if v, p = d.int(b, p); p < 0 {
+				return p
 			}
+			s := &d.slots[in.slot]
+			s.Kind, s.Int = decode.Int, v
 		case opLong:
 			var v int64
 			if v, p = d.long(b, p); p >= 0 {
@@ -167,7 +179,7 @@ func (d *decoder) run(b []byte, p int, code []instruction) int {
 		case opText, opBytes:
 			start := p
 			var n int
-			if p < len(b) && b[p]&0x81 == 0 && int(b[p]>>1) < len(b)-p {
+			if uint(p) < uint(len(b)) && b[p]&0x81 == 0 && int(b[p]>>1) < len(b)-p {
 				n, p = int(b[p]>>1), p+1
 			} else {
 				n, p = d.length(b, p)
@@ -196,19 +208,26 @@ func (d *decoder) run(b []byte, p int, code []instruction) int {
 		if p < 0 {
 			return p
 		}
+		if in.then > len(b)-p {
+			return d.fail(decode.Truncated, len(b), "")
+		}
+		p += in.then
 	}
 	return p
 }
 
+// word is the eight bytes of b from p on. Whoever has compared p with 0 and len(b)-8 reads them without another check.
+func word(b []byte, p int) uint64 { return binary.LittleEndian.Uint64(b[p : p+8]) }
+
 // isASCII reports whether b[p:p+n] is ASCII, as most texts are. It looks at whole words, beyond the text where the record goes on.
 func isASCII(b []byte, p, n int) bool {
-	for ; n >= 8; n, p = n-8, p+8 {
-		if binary.LittleEndian.Uint64(b[p:])&more != 0 {
+	for ; n >= 8 && p >= 0 && p <= len(b)-8; n, p = n-8, p+8 {
+		if word(b, p)&more != 0 {
 			return false
 		}
 	}
-	if len(b)-p >= 8 {
-		return binary.LittleEndian.Uint64(b[p:])&more&(1<<(8*n)-1) == 0
+	if n < 8 && p >= 0 && p <= len(b)-8 {
+		return word(b, p)&more&(1<<(8*n)-1) == 0
 	}
 	for _, c := range b[p : p+n] {
 		if c >= utf8.RuneSelf {
@@ -337,7 +356,7 @@ func (d *decoder) blocks(b []byte, p int, in *instruction) int {
 
 // items walks the items of one block. count is plausible for the bytes that are left.
 func (d *decoder) items(b []byte, p int, in *instruction, count int) int {
-	if in.op == opArray && len(in.code) == 1 {
+	if in.op == opArray && len(in.code) == 1 && in.code[0].then == 0 {
 		switch only := &in.code[0]; only.op {
 		case opSkipStrings:
 			return d.skipStrings(b, p, count*only.n)
@@ -360,7 +379,7 @@ func (d *decoder) items(b []byte, p int, in *instruction, count int) int {
 
 // long reads a varint of up to 64 bits.
 func (d *decoder) long(b []byte, p int) (int64, int) {
-	if p < len(b) && b[p] < 0x80 {
+	if uint(p) < uint(len(b)) && b[p] < 0x80 {
 		return int64(b[p]>>1) ^ -int64(b[p]&1), p + 1
 	}
 	return d.wideLong(b, p)
@@ -373,8 +392,8 @@ const (
 )
 
 func (d *decoder) wideLong(b []byte, p int) (int64, int) {
-	if len(b)-p >= 8 {
-		w := binary.LittleEndian.Uint64(b[p:])
+	if p >= 0 && p <= len(b)-8 {
+		w := word(b, p)
 		if ends := ^w & more; ends != 0 {
 			// All of it is within the word: what is behind its last byte goes, and groups of 7 bits close up, by twos, fours and eights.
 			last := bits.TrailingZeros64(ends)
@@ -398,7 +417,7 @@ func (d *decoder) wideLong(b []byte, p int) (int64, int) {
 
 // int reads a varint of up to 32 bits.
 func (d *decoder) int(b []byte, p int) (int64, int) {
-	if p < len(b) && b[p] < 0x80 {
+	if uint(p) < uint(len(b)) && b[p] < 0x80 {
 		return int64(b[p]>>1) ^ -int64(b[p]&1), p + 1
 	}
 	v, q := d.wideLong(b, p)
@@ -424,12 +443,12 @@ func (d *decoder) length(b []byte, p int) (n, next int) {
 
 func (d *decoder) skipLongs(b []byte, p, n int) int {
 	for ; n > 0; n-- {
-		if p < len(b) && b[p] < 0x80 {
+		if uint(p) < uint(len(b)) && b[p] < 0x80 {
 			p++
 			continue
 		}
-		if len(b)-p >= 8 {
-			if ends := ^binary.LittleEndian.Uint64(b[p:]) & more; ends != 0 {
+		if p >= 0 && p <= len(b)-8 {
+			if ends := ^word(b, p) & more; ends != 0 {
 				p += bits.TrailingZeros64(ends)>>3 + 1
 				continue
 			}
@@ -443,9 +462,18 @@ func (d *decoder) skipLongs(b []byte, p, n int) int {
 
 func (d *decoder) skipInts(b []byte, p, n int) int {
 	for ; n > 0; n-- {
-		if p < len(b) && b[p] < 0x80 {
+		if uint(p) < uint(len(b)) && b[p] < 0x80 {
 			p++
-		} else if _, p = d.int(b, p); p < 0 {
+			continue
+		}
+		if p >= 0 && p <= len(b)-8 {
+			// Up to four bytes have 28 bits, which fit.
+			if size := bits.TrailingZeros64(^word(b, p)&more)>>3 + 1; size <= 4 {
+				p += size
+				continue
+			}
+		}
+		if _, p = d.int(b, p); p < 0 {
 			return p
 		}
 	}
@@ -455,7 +483,7 @@ func (d *decoder) skipInts(b []byte, p, n int) int {
 func (d *decoder) skipStrings(b []byte, p, n int) int {
 	for ; n > 0; n-- {
 		// A length below 64, which is an even byte.
-		if p < len(b) && b[p]&0x81 == 0 {
+		if uint(p) < uint(len(b)) && b[p]&0x81 == 0 {
 			if q := p + 1 + int(b[p]>>1); q <= len(b) {
 				p = q
 				continue

@@ -2,25 +2,42 @@ package planner
 
 import (
 	"errors"
+	"fmt"
 	"io"
 
 	"github.com/dolthub/go-mysql-server/sql"
 	"github.com/dolthub/go-mysql-server/sql/mysql_db"
 	"github.com/dolthub/go-mysql-server/sql/plan"
+	"github.com/dolthub/go-mysql-server/sql/types"
+
+	"millrace/internal/sqlerr"
 )
 
-// createSelect runs CREATE TABLE … AS SELECT. The engine makes the table, fills it, and leaves it there empty when that fails.
+// createSelect runs CREATE TABLE … AS SELECT. The engine makes the table, fills it, and leaves it there empty when that fails; with IF NOT EXISTS it adds the rows to a table that is there. Here, as in
+// MySQL, such a table stays as it is, also one that somebody has made just now.
 func (x explainer) createSelect(ctx *sql.Context, n *plan.TableCopier, row sql.Row) (sql.RowIter, error) {
 	create, ok := n.Destination.(*plan.CreateTable)
 	if !ok {
 		return nil, nil
 	}
-	_, existed, err := n.Database().GetTableInsensitive(ctx, create.Name())
+	_, exists, err := n.Database().GetTableInsensitive(ctx, create.Name())
 	if err != nil {
 		return nil, err
 	}
-	iter, err := n.ProcessCreateTable(ctx, x.engine, row)
-	if existed || sql.ErrTableAlreadyExists.Is(err) { // the table of somebody else, who may have made it just now
+	var iter sql.RowIter
+	if exists {
+		err = sql.ErrTableAlreadyExists.New(create.Name())
+	} else {
+		certain := plan.NewCreateTable(create.Database(), create.Name(), false, create.Temporary(), &plan.TableSpec{
+			Schema: create.PkSchema(), IdxDefs: create.Indexes(), FkDefs: create.ForeignKeys(), ChDefs: create.Checks(), Collation: create.Collation, TableOpts: create.TableOpts,
+		})
+		iter, err = plan.NewTableCopier(n.Database(), certain, n.Source, plan.CopierProps{}).ProcessCreateTable(ctx, x.engine, row)
+	}
+	switch {
+	case sql.ErrTableAlreadyExists.Is(err) && create.IfNotExists():
+		ctx.Session.Warn(&sql.Warning{Level: "Note", Code: int(sqlerr.TableExists.Errno), Message: fmt.Sprintf("table '%s' exists", create.Name())})
+		return sql.RowsToRowIter(sql.NewRow(types.NewOkResult(0))), nil
+	case sql.ErrTableAlreadyExists.Is(err):
 		return iter, err
 	}
 	c := &createdIter{RowIter: iter, db: n.Database(), table: create.Name()}

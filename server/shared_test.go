@@ -280,22 +280,10 @@ func TestAScheduleIsKeptByTheServersTogether(t *testing.T) {
 func TestServersThatMakeTheSameAtOnce(t *testing.T) {
 	with := cluster(t)
 	a, b := start(t, with("a")), start(t, with("b"))
-	var clients []*sql.DB
-	for range 3 {
-		clients = append(clients, a.root(t), b.root(t))
-	}
-	atOnce := func(statement string) []error {
-		errs := make([]error, len(clients))
-		var wg sync.WaitGroup
-		for i, db := range clients {
-			wg.Go(func() { _, errs[i] = db.Exec(statement) })
-		}
-		wg.Wait()
-		return errs
-	}
+	clients := clientsOf(t, 3, a, b)
 	for n := range 10 {
-		for _, statement := range []string{"CREATE TABLE IF NOT EXISTS t%d (id BIGINT)", "CREATE OR REPLACE VIEW v AS SELECT %d AS n", "CREATE VIEW IF NOT EXISTS v%d AS SELECT 1 AS n", "CREATE DATABASE IF NOT EXISTS d%d"} {
-			for _, err := range atOnce(fmt.Sprintf(statement, n)) {
+		for _, statement := range []string{"CREATE TABLE IF NOT EXISTS t%d (id BIGINT)", "CREATE TABLE IF NOT EXISTS k%d AS SELECT 1 AS n", "CREATE OR REPLACE VIEW v AS SELECT %d AS n", "CREATE VIEW IF NOT EXISTS v%d AS SELECT 1 AS n", "CREATE DATABASE IF NOT EXISTS d%d"} {
+			for _, err := range clients.atOnce(fmt.Sprintf(statement, n)) {
 				if err != nil {
 					t.Fatalf("%s: %v", statement, err)
 				}
@@ -303,7 +291,7 @@ func TestServersThatMakeTheSameAtOnce(t *testing.T) {
 		}
 		for _, statement := range []string{"CREATE TABLE u%d (id BIGINT)", "CREATE TABLE s%d AS SELECT 1 AS n"} {
 			made := 0
-			for _, err := range atOnce(fmt.Sprintf(statement, n)) {
+			for _, err := range clients.atOnce(fmt.Sprintf(statement, n)) {
 				if err == nil {
 					made++
 					continue
@@ -315,7 +303,84 @@ func TestServersThatMakeTheSameAtOnce(t *testing.T) {
 			}
 		}
 		want(t, clients[0], fmt.Sprintf("SELECT n FROM s%d", n), "n\n1") // who came second has not dropped it
+		want(t, clients[0], fmt.Sprintf("SELECT n FROM k%d", n), "n\n1") // nor added rows
 	}
 	comes(t, a, "SELECT n FROM v", "9")
 	comes(t, b, "SELECT n FROM v", "9")
+}
+
+// clients are connections to servers that run a statement at once.
+type clients []*sql.DB
+
+// clientsOf gives n clients of each server.
+func clientsOf(t *testing.T, n int, servers ...*running) (c clients) {
+	t.Helper()
+	for range n {
+		for _, r := range servers {
+			c = append(c, r.root(t))
+		}
+	}
+	return c
+}
+
+// atOnce runs a statement at all clients, and gives what each of them is told.
+func (c clients) atOnce(statement string) []error {
+	errs := make([]error, len(c))
+	var wg sync.WaitGroup
+	for i, db := range c {
+		wg.Go(func() { _, errs[i] = db.Exec(statement) })
+	}
+	wg.Wait()
+	return errs
+}
+
+// Of two who made the same streaming table with IF NOT EXISTS at two servers, one was told that it exists (1050).
+func TestServersThatMakeTheSameStreamingTableAtOnce(t *testing.T) {
+	broker, _, _ := ordersTopic(t, 100)
+	with := cluster(t)
+	a, b := start(t, with("a")), start(t, with("b"))
+	both := clientsOf(t, 2, a, b)
+	for n := range 5 {
+		statement := strings.Replace(ordersTable(broker), "orders", fmt.Sprintf("d%d.orders", n), 1)
+		for _, err := range both.atOnce(strings.Replace(statement, "TABLE", "TABLE IF NOT EXISTS", 1)) {
+			if err != nil {
+				t.Fatalf("IF NOT EXISTS: %v", err)
+			}
+		}
+		for _, err := range both.atOnce(strings.Replace(statement, "CREATE", "CREATE OR REFRESH", 1)) {
+			if err != nil {
+				t.Fatalf("OR REFRESH: %v", err)
+			}
+		}
+		comes(t, a, fmt.Sprintf("SELECT count(*), count(DISTINCT id) FROM d%d.orders", n), "100|100")
+	}
+	comes(t, b, "SELECT count(*) FROM information_schema.streaming_tables", "5")
+}
+
+// Of two who refreshed a table in full at once, one was told that the server shuts down (1053): the other one had stopped the table that it waited for.
+func TestFullRefreshesAtOnceAllSucceed(t *testing.T) {
+	broker, _, _ := ordersTopic(t, 5000)
+	with := cluster(t)
+	a, b := start(t, with("a")), start(t, with("b"))
+	do(t, a.root(t), strings.Replace(ordersTable(broker), " AS ", " TBLPROPERTIES ('max_batch_rows' = '100') AS ", 1))
+	comes(t, b, "SELECT count(*) FROM orders", "5000")
+	for name, servers := range map[string][]*running{"one server": {a}, "two servers": {a, b}} {
+		for _, err := range clientsOf(t, 3, servers...).atOnce("REFRESH STREAMING TABLE orders FULL") {
+			if err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		comes(t, b, "SELECT count(*), count(DISTINCT id) FROM orders", "5000|5000")
+	}
+	t.Run("while the table is dropped", func(t *testing.T) {
+		waits := make(chan error)
+		go func() {
+			_, err := a.root(t).Exec("REFRESH STREAMING TABLE orders FULL")
+			waits <- err
+		}()
+		do(t, a.root(t), "DROP STREAMING TABLE orders")
+		if err := <-waits; err != nil { // else it was faster
+			wantError(t, err, 1146, "42S02", "orders")
+		}
+	})
 }

@@ -150,7 +150,11 @@ func (x *session) ensureDatabase(c *sql.Context, name string) (made bool, err er
 	if x.engine.provider.HasDatabase(c, name) {
 		return false, nil
 	}
-	return true, x.engine.provider.CreateDatabase(c, name)
+	err = x.engine.provider.CreateDatabase(c, name)
+	if sql.ErrDatabaseExists.Is(err) { // another server was faster
+		return false, x.engine.provider.follow()
+	}
+	return true, err
 }
 
 // declared gives the columns of a list as the engine has them.

@@ -84,16 +84,60 @@ type awaited struct {
 // wait waits for a load, and has retention look at what it has brought.
 func (m *Manager) wait(ctx context.Context, a awaited) error {
 	a.begins(ctx)
-	if err := a.table.Await(ctx, a.refresh, a.target); err != nil {
-		return err
+	for {
+		err := a.table.Await(ctx, a.refresh, a.target)
+		if err == nil {
+			m.retainer.due(a.table.ID)
+			return nil
+		}
+		next, gone := m.successor(a.table)
+		switch {
+		case gone != nil:
+			return gone
+		case next == nil:
+			return err
+		}
+		a.table = next
 	}
-	m.retainer.due(a.table.ID)
-	return nil
 }
+
+// successor gives the executor that has taken the place of one that was stopped, as by another REFRESH … FULL: it comes to where the former one was going. It is nil while that one runs, or when the
+// server stops. A table that was dropped is an error.
+func (m *Manager) successor(x *executor.Table) (*executor.Table, error) {
+	if !x.Stopped() {
+		return nil, nil
+	}
+	m.changing.Lock() // who stops an executor starts the next one before it lets go
+	defer m.changing.Unlock()
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	for _, r := range m.tables {
+		if r.ID == x.ID && r.Table != x {
+			return r.Table, nil
+		}
+	}
+	if m.closed {
+		return nil, nil
+	}
+	return nil, sqlerr.New(sqlerr.NoTable, "%s '%s' was dropped meanwhile", x.Noun, x.Name)
+}
+
+// errMadeMeanwhile says that another server has made a table of the name.
+var errMadeMeanwhile = errors.New("streaming: the table was made meanwhile")
 
 func (m *Manager) create(ctx context.Context, c Create) (awaited, error) {
 	m.changing.Lock()
 	defer m.changing.Unlock()
+	for {
+		made, err := m.createOrChange(ctx, c)
+		if !errors.Is(err, errMadeMeanwhile) {
+			return made, err
+		}
+		// It is in the catalog now, and the statement finds it there.
+	}
+}
+
+func (m *Manager) createOrChange(ctx context.Context, c Create) (awaited, error) {
 	old, exists := m.Catalog.Table(c.Name.Database, c.Name.Table)
 	switch {
 	case exists && old.Streaming == nil:
@@ -268,14 +312,17 @@ func (m *Manager) add(ctx context.Context, c Create, columns []Column, durabilit
 				return sqlerr.New(sqlerr.NoDatabase, "database '%s' does not exist", c.Name.Database)
 			}
 			if _, taken := db.Tables[strings.ToLower(c.Name.Table)]; taken {
-				return sqlerr.New(sqlerr.TableExists, "table '%s' exists", c.Name)
+				return errMadeMeanwhile
 			}
 			s.PutTable(c.Name.Database, t)
 			return nil
 		})
 	}
 	if err != nil {
-		return awaited{}, errors.Join(err, m.dropRows(ctx, id))
+		if dropped := m.dropRows(ctx, id); dropped != nil {
+			return awaited{}, errors.Join(err, dropped)
+		}
+		return awaited{}, err
 	}
 	if read.Latest {
 		c.warnLatest(v)

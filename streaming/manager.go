@@ -299,8 +299,9 @@ func (m *Manager) refresh(ctx context.Context, n Name, full bool) (awaited, erro
 			return awaited{}, fmt.Errorf("empty table %s: %w", n, err)
 		}
 		err := m.begin(ctx, t.ID, v)
-		x = m.launch(n, t)                                                      // also after an error: the executor then fixes the start itself
-		if held := new(store.HeldError); err != nil && !errors.As(err, &held) { // another server was faster, which does the same
+		x = m.launch(n, t) // also after an error: the executor then fixes the start itself
+		held := new(store.HeldError)
+		if err != nil && !errors.As(err, &held) && !errors.Is(err, store.ErrFenced) { // another server was faster, or has just emptied the table too: it does the same
 			return awaited{}, err
 		}
 	}

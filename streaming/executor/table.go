@@ -192,6 +192,16 @@ func (t *Table) Stop() {
 	<-t.done
 }
 
+// Stopped reports whether the table was stopped.
+func (t *Table) Stopped() bool {
+	select {
+	case <-t.done:
+		return true
+	default:
+		return false
+	}
+}
+
 // command changes what the table shall do, and makes the owner look.
 func (t *Table) command(change func()) {
 	t.mu.Lock()

@@ -117,24 +117,38 @@ func (s *sortSink) add(b *column.Batch, sel []int32) *rowError {
 func (s *sortSink) beforeBar(sel []int32) []int32 {
 	s.better = room(s.better, len(sel))
 	k := 0
-	if first := s.keys.vectors[0]; first.Type.Kind.IsInt() && first.Type.Kind != column.Uint64 && first.Valid == nil && !s.barred[0].IsNull(0) {
-		mask := -int64(bit(s.order[0].Desc)) // turns the order round
-		bar := s.barred[0].Int[0] ^ mask
-		for _, i := range sel {
-			s.better[k] = i
-			if x := first.Int[i] ^ mask; x != bar || len(s.order) == 1 {
-				k += bit(x < bar)
-			} else {
-				k += bit(s.order.compare(s.keys.vectors, int(i), s.barred, 0) < 0)
+	if first := s.keys.vectors[0]; first.Valid == nil && !s.barred[0].IsNull(0) {
+		sign := 1 - 2*bit(s.order[0].Desc)
+		switch kind := first.Type.Kind; {
+		case kind == column.Float64:
+			bar := s.barred[0].Float[0]
+			for _, i := range sel {
+				s.better[k] = i
+				k += bit(s.settle(sign*compareFloats(first.Float[i], bar), i) < 0)
 			}
+			return s.better[:k]
+		case kind.IsInt() && kind != column.Uint64:
+			bar := s.barred[0].Int[0]
+			for _, i := range sel {
+				s.better[k] = i
+				k += bit(s.settle(sign*cmp.Compare(first.Int[i], bar), i) < 0)
+			}
+			return s.better[:k]
 		}
-		return s.better[:k]
 	}
 	for _, i := range sel {
 		s.better[k] = i
 		k += bit(s.order.compare(s.keys.vectors, int(i), s.barred, 0) < 0)
 	}
 	return s.better[:k]
+}
+
+// settle compares row i and the bar when c is how they compare by the first key.
+func (s *sortSink) settle(c int, i int32) int {
+	if c != 0 || len(s.order) == 1 {
+		return c
+	}
+	return s.order.compare(s.keys.vectors, int(i), s.barred, 0)
 }
 
 // seal makes a run of the rows that are kept, when they are many or all is set.
@@ -144,7 +158,7 @@ func (s *sortSink) seal(all bool) error {
 		return nil
 	}
 	r := &sortedRun{rows: s.kept.N, batches: []*column.Batch{s.kept}}
-	r.order = s.order.sort(keysOf(s.kept, s.at), s.kept.N)
+	r.order = s.order.sort(keysOf(s.kept, s.at), s.kept.N, s.want)
 	s.kept = s.empty()
 	s.runs = append(s.runs, r)
 	if s.sorted += r.rows; s.want < 0 || s.sorted/2 < s.want {
@@ -338,29 +352,4 @@ func (s *sortSink) emit(others []partial, to output) error {
 			return err
 		}
 	}
-}
-
-// sortedRow is a row of a batch with the begin of its first key, so that most comparisons touch nothing else.
-type sortedRow struct {
-	prefix uint64
-	row    int32
-}
-
-// sort gives the rows [0, n) of the keys in order.
-func (o ordering) sort(keys []*column.Vector, n int) []int32 {
-	list := make([]sortedRow, n)
-	for i := range list {
-		list[i] = sortedRow{o.prefix(keys, i), int32(i)}
-	}
-	slices.SortFunc(list, func(a, b sortedRow) int {
-		if a.prefix != b.prefix {
-			return cmp.Compare(a.prefix, b.prefix)
-		}
-		return o.compare(keys, int(a.row), keys, int(b.row))
-	})
-	order := make([]int32, n)
-	for i, r := range list {
-		order[i] = r.row
-	}
-	return order
 }

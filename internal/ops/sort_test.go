@@ -184,3 +184,41 @@ func BenchmarkTop(b *testing.B) {
 		})
 	}
 }
+
+// TestTheFirstRowsAreInOrder: those that are wanted are found without sorting the others, with keys that are equal in their beginning or altogether.
+func TestTheFirstRowsAreInOrder(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(1, 300).Draw(t, "rows")
+		want := rapid.IntRange(-1, 40).Draw(t, "want")
+		floats := rapid.Bool().Draw(t, "doubles")
+		key, id := &column.Vector{Type: column.Type{Kind: column.Text}}, &column.Vector{Type: column.Type{Kind: column.Int64}}
+		if floats {
+			key.Type.Kind = column.Float64
+		}
+		for range n {
+			switch x := rapid.IntRange(0, 40).Draw(t, "key"); {
+			case x == 0:
+				key.AppendNull()
+			case floats:
+				key.AppendFloat(float64(x%7) - 3)
+			default:
+				key.AppendBytes(fmt.Append(nil, "the same beginning ", x%7))
+			}
+			id.AppendInt(int64(rapid.IntRange(0, 5).Draw(t, "id")))
+		}
+		o := ordering{{Column(0, column.Field{Type: key.Type}), rapid.Bool().Draw(t, "descending")}, {Column(1, column.Field{Type: id.Type}), false}}
+		keys := []*column.Vector{key, id}
+		all, first := o.sort(keys, n, -1), o.sort(keys, n, want)
+		for i := range all {
+			if i > 0 && o.compare(keys, int(all[i-1]), keys, int(all[i])) > 0 {
+				t.Fatalf("row %d of %v is not in order", i, all)
+			}
+			if (want < 0 || i < want) && o.compare(keys, int(all[i]), keys, int(first[i])) != 0 {
+				t.Fatalf("row %d of the first %d is %d, want %d", i, want, first[i], all[i])
+			}
+		}
+		if slices.Sort(first); len(first) != n || first[0] != 0 || int(first[n-1]) != n-1 || len(slices.Compact(first)) != n {
+			t.Fatalf("%d rows of %d: %v", len(first), n, first)
+		}
+	})
+}

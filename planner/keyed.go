@@ -43,9 +43,9 @@ func PlanOf(ctx context.Context) sql.Node {
 }
 
 // KeepLookup makes a Lookup of the plan of SELECT columns FROM table WHERE column = value AND …, whose conditions are keys. It refuses what is not obviously that: the
-// plan must be one scan of a stored table, with one condition for each key, on a column of its own, that says nothing but column = value. Then the values have had
-// no part in how the plan was made, but for being there.
-func KeepLookup(ctx *sql.Context, n sql.Node, keys []Key) (*Lookup, bool) {
+// plan must be one scan of that table, and not of one below a view, with one condition for each key, on a column of its own, that says nothing but column = value. Then
+// the values have had no part in how the plan was made, but for being there.
+func KeepLookup(ctx *sql.Context, n sql.Node, table sql.Table, keys []Key) (*Lookup, bool) {
 	s, ok := n.(*Scan)
 	if !ok || s.plan == nil || !s.isStored() || s.kept != nil || s.aggregated() || len(s.having) > 0 || len(s.order) > 0 || s.stored.Top != nil || s.stored.Aggregation != nil {
 		return nil, false
@@ -56,9 +56,12 @@ func KeepLookup(ctx *sql.Context, n sql.Node, keys []Key) (*Lookup, bool) {
 	if slices.ContainsFunc(s.predicates, func(p predicate) bool { return p.pushed != compiled }) || slices.ContainsFunc(s.outputs, func(o output) bool { return !o.stored || o.unneeded }) {
 		return nil, false
 	}
+	leaf := s.table.(storedLeaf)
+	if sql.Table(leaf.table) != table {
+		return nil, false
+	}
 	c := s.copy()
 	l := &Lookup{scan: c, texts: make([]bool, len(keys))}
-	leaf := s.table.(storedLeaf)
 	fields, schema := leaf.table.StoredColumns(), leaf.table.Schema(ctx)
 	taken := map[int]bool{}
 	for i, key := range keys {

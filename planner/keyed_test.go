@@ -26,7 +26,7 @@ func TestKeptLookupsAskForWhatNewPlansAsk(t *testing.T) {
 			}
 			plans[i] = n.(*Scan)
 		}
-		l, ok := KeepLookup(ctx, plans[0], c.keys)
+		l, ok := KeepLookup(ctx, plans[0], shelf{}, c.keys)
 		if !ok {
 			t.Errorf("%s is not kept", c.first)
 			continue
@@ -71,7 +71,7 @@ func TestOtherPlansAreNotKept(t *testing.T) {
 		if err != nil {
 			continue
 		}
-		if _, ok := KeepLookup(ctx, n, keys); ok {
+		if _, ok := KeepLookup(ctx, n, shelf{}, keys); ok {
 			t.Errorf("%s is kept with %v", query, keys)
 		}
 	}
@@ -83,9 +83,12 @@ func TestLookupsTakeValuesOfTheirClass(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, ok := KeepLookup(ctx, n, []Key{{"id", int64(5)}, {"name", "a"}})
+	l, ok := KeepLookup(ctx, n, shelf{}, []Key{{"id", int64(5)}, {"name", "a"}})
 	if !ok {
 		t.Fatal("the plan is not kept")
+	}
+	if _, ok := KeepLookup(ctx, n, nil, []Key{{"id", int64(5)}, {"name", "a"}}); ok {
+		t.Error("the plan is kept for another table")
 	}
 	if !l.Takes([]any{int64(-1), ""}) {
 		t.Error("an integer and a text are refused")

@@ -19,6 +19,7 @@ import (
 
 // lookup is a statement SELECT columns FROM table WHERE column = value AND … [LIMIT n].
 type lookup struct {
+	table      sqlparser.TableName
 	conditions []keyCondition
 	// auth is what the statement needs privileges for.
 	auth sqlparser.AuthInformation
@@ -60,12 +61,13 @@ func lookupOf(ast sqlparser.Statement) *lookup {
 	if !ok || t.Hints != nil || t.AsOf != nil || len(t.Partitions) > 0 || t.Lateral {
 		return nil
 	}
-	if _, ok := t.Expr.(sqlparser.TableName); !ok || s.Limit != nil && !(isCount(s.Limit.Rowcount) && (s.Limit.Offset == nil || isCount(s.Limit.Offset))) {
+	table, ok := t.Expr.(sqlparser.TableName)
+	if !ok || !table.SchemaQualifier.IsEmpty() || s.Limit != nil && !(isCount(s.Limit.Rowcount) && (s.Limit.Offset == nil || isCount(s.Limit.Offset))) {
 		return nil
 	}
 	if !slices.ContainsFunc(s.SelectExprs, func(e sqlparser.SelectExpr) bool { return !isColumnOrStar(e) }) {
 		if conditions, ok := keyConditions(s.Where.Expr); ok {
-			return &lookup{conditions: conditions, auth: t.Auth}
+			return &lookup{table: table, conditions: conditions, auth: t.Auth}
 		}
 	}
 	return nil
@@ -199,7 +201,15 @@ func (x *session) keep(c *sql.Context, st *statement, state planState, schema sq
 	if !ok || !x.autocommit(c) || c.WarningCount() > 0 {
 		return
 	}
-	if p, ok := planner.KeepLookup(c, planner.PlanOf(c), keys); ok {
+	db := l.table.DbQualifier.String()
+	if db == "" {
+		db = c.GetCurrentDatabase()
+	}
+	table, ok := x.engine.provider.storedTable(c, db, l.table.Name.String())
+	if !ok {
+		return // a view, or what is no more
+	}
+	if p, ok := planner.KeepLookup(c, planner.PlanOf(c), table, keys); ok {
 		l.kept = &keptLookup{state, p, schema, columnsOf(c, schema)}
 	}
 }

@@ -161,6 +161,9 @@ func TestLookupsKeepTheirPlans(t *testing.T) {
 		"SELECT x.text FROM k AS x WHERE (x.big = 5 AND x.text = '5')":  true,
 		"SELECT text FROM k WHERE text = 'a' LIMIT 1, 2":                true,
 		"SELECT `text` FROM `k` WHERE `big` = 5":                        true,
+		"SELECT text FROM w WHERE big = 5":                              false,
+		"SELECT text FROM K WHERE BIG = 5":                              true,
+		"SELECT text FROM MAIN.k WHERE big = 5":                         true,
 		"SELECT text FROM k WHERE big = 5 AND big = 5":                  false,
 		"SELECT text FROM k WHERE big = 5 OR big = 1":                   false,
 		"SELECT text FROM k WHERE big > 5":                              false,
@@ -275,6 +278,26 @@ func TestKeptPlansDoNotOutliveWhatTheyDependOn(t *testing.T) {
 		})
 		if change.kept != (used > 0) {
 			t.Errorf("%s: %d executions by a kept plan", change.name, used)
+		}
+	}
+}
+
+// Columns of a view may have the names of others of its table: equal first values must not hide which is which.
+func TestKeptPlansTellColumnsOfViewsApart(t *testing.T) {
+	r := start(t)
+	c := conn(t, r.root(t))
+	exec(t, c, "CREATE TABLE t (a BIGINT, b BIGINT, v VARCHAR(20))", "INSERT INTO t VALUES (1, 2, 'one, two'), (5, 5, 'fives')", "CREATE VIEW w AS SELECT b AS a, a AS b, v FROM t")
+	stmt, err := c.PrepareContext(t.Context(), "SELECT v FROM w WHERE a = ? AND b = ?")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, keys := range []struct {
+		a, b int
+		want string
+	}{{5, 5, "fives"}, {5, 5, "fives"}, {2, 1, "one, two"}, {1, 2, ""}} {
+		var got string
+		if err := stmt.QueryRowContext(t.Context(), keys.a, keys.b).Scan(&got); err != nil && !errors.Is(err, sql.ErrNoRows) || got != keys.want {
+			t.Errorf("a = %d AND b = %d gives %q, %v, want %q", keys.a, keys.b, got, err, keys.want)
 		}
 	}
 }

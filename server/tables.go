@@ -50,6 +50,20 @@ func (d database) GetTableNames(ctx *sql.Context) ([]string, error) {
 	return append(stored, names...), err
 }
 
+// storedTable gives a table by its name, and not a view; ok is false when there is none that can be read.
+func (p *provider) storedTable(ctx *sql.Context, db, name string) (_ *sqltable.Table, ok bool) {
+	d, err := p.Database(ctx, db)
+	if err != nil {
+		return nil, false
+	}
+	t, ok := p.catalog.Table(d.Name(), name)
+	if !ok || isFlow(t) {
+		return nil, false
+	}
+	table, err := p.table(ctx, d.Name(), t)
+	return table, err == nil
+}
+
 // table gives a table of the catalog as the engine sees it.
 func (p *provider) table(ctx *sql.Context, db string, t catalog.Table) (*sqltable.Table, error) {
 	key := t.ID + "\x00" + db + "\x00" + t.Name + "\x00" + t.Comment + "\x00" + t.Columns

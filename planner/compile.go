@@ -304,9 +304,9 @@ func bytewise(t sql.Type) bool {
 func (c compiler) constant(op ops.CompareOp, x kernel, l, r sql.Expression, v any) (ops.CompareOp, ops.Expr, bool) {
 	t := r.Type(c.ctx)
 	switch {
-	case x.integral() || x.natural():
+	case x.whole():
 		n, ok := integerOf(v, t)
-		if !ok || x.natural() && (n.floor <= -exactFloat || n.floor >= exactFloat) {
+		if !ok || !x.integral() && (n.floor <= -exactFloat || n.floor >= exactFloat) {
 			return 0, nil, false
 		}
 		if n.fraction {

@@ -59,7 +59,7 @@ func (c compiler) function(text string, e *agg.Function) (aggregate, bool) {
 		a.build = over(ops.Aggregate{Func: ops.PercentileApprox, Fraction: e.Fraction, Accuracy: e.Accuracy}, x)
 	default:
 		f, ok := numeric[e.Kind()]
-		if !ok || !x.integral() && x.kind.Kind != column.Decimal && x.kind.Kind != column.Float64 {
+		if !ok || !x.whole() && x.kind.Kind != column.Decimal && x.kind.Kind != column.Float64 {
 			return aggregate{}, false
 		}
 		a.build = over(ops.Aggregate{Func: f}, x)
@@ -75,6 +75,6 @@ func ordered(k kernel) bool {
 	case column.Text:
 		return bytewise(k.typ)
 	default:
-		return k.integral()
+		return k.whole()
 	}
 }

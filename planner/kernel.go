@@ -136,9 +136,9 @@ func (k kernel) integral() bool {
 	return (k.kind.Kind == column.Int32 || k.kind.Kind == column.Int64) && types.IsInteger(k.typ) && types.IsSigned(k.typ)
 }
 
-// natural reports whether k is an unsigned integer for the engine too. It compares these with signed numbers as doubles, which is exact for numbers below
-// exactFloat.
-func (k kernel) natural() bool { return k.kind.Kind == column.Uint64 && types.IsUnsigned(k.typ) }
+// whole reports whether k is an integer for the engine too, signed or not. Those without a sign it compares with signed numbers as doubles, which is exact for
+// numbers below exactFloat.
+func (k kernel) whole() bool { return k.kind.Kind >= column.Int32 && k.kind.Kind <= column.Uint64 && types.IsInteger(k.typ) }
 
 // exact reports whether k is a signed integer or a decimal for the engine too.
 func (k kernel) exact() bool {

@@ -9,7 +9,6 @@ import (
 	"github.com/dolthub/go-mysql-server/sql"
 
 	"millrace/internal/convert"
-	"millrace/internal/sqlerr"
 	"millrace/planner/expr"
 )
 
@@ -18,10 +17,10 @@ func buildToTimestamp(try bool) func(*sql.Context, *Function, []sql.Expression) 
 		if len(args) == 1 {
 			return built(expr.NewCast(ctx, args[0], timestampType, try))
 		}
-		var fixed *pattern
+		var fixed *convert.TimePattern
 		if text, ok := constant(args[1]); ok {
 			var err error
-			if fixed, err = parsePattern(text); err != nil {
+			if fixed, err = convert.ParseTimePattern(text); err != nil {
 				return nil, err
 			}
 		}
@@ -29,19 +28,19 @@ func buildToTimestamp(try bool) func(*sql.Context, *Function, []sql.Expression) 
 			p := fixed
 			if p == nil {
 				var err error
-				if p, err = parsePattern(args[1].(string)); err != nil {
+				if p, err = convert.ParseTimePattern(args[1].(string)); err != nil {
 					return nil, err
 				}
 			}
-			micros, ok := p.parse(args[0].(string))
+			text := []byte(args[0].(string))
+			micros, ok := p.Parse(text)
 			switch {
 			case ok:
 				return time.UnixMicro(micros).UTC(), nil
 			case try:
 				return nil, nil
 			}
-			return nil, sqlerr.New(sqlerr.BadValue, "invalid value %s for the format '%s'", convert.Quote([]byte(args[0].(string))), args[1]).
-				WithHint("use try_to_timestamp for NULL in place of an error")
+			return nil, p.Failed(text)
 		})
 		return build(ctx, f, args)
 	}

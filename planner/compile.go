@@ -7,6 +7,7 @@ import (
 	"github.com/dolthub/go-mysql-server/sql"
 	"github.com/dolthub/go-mysql-server/sql/expression"
 	"github.com/dolthub/go-mysql-server/sql/expression/function"
+	enginejson "github.com/dolthub/go-mysql-server/sql/expression/function/json"
 	"github.com/dolthub/go-mysql-server/sql/types"
 
 	"millrace/internal/column"
@@ -95,6 +96,10 @@ func (c compiler) compile(e sql.Expression) (kernel, bool) {
 		return c.cast(e)
 	case *expr.Path:
 		return c.path(e)
+	case *enginejson.JSONExtract:
+		return c.jsonExtract(e)
+	case *expr.Unquote:
+		return c.jsonUnquote(e)
 	case *expression.And:
 		return c.logic(ops.And, e.LeftChild, e.RightChild)
 	case *expression.Or:

@@ -372,8 +372,15 @@ func randomComputed(rnd *rand.Rand) string {
 	text := func() string {
 		return pick("{`value`:s}", "topic", "`key`", "{`key`::STRING}", "concat(topic, '-', {`value`:s})", "`offset`", "{`value`::STRING}")
 	}
-	switch rnd.IntN(20) {
-	case 19:
+	switch rnd.IntN(24) {
+	case 22, 23:
+		doc := pick("{`value`?::JSON}", "{`value`?::JSON}", "{{`value`?::JSON}:o}", "headers", "{`value`::STRING}", "NULL", "'{\"n\": 1}'", "json_extract({`value`?::JSON}, '$.o')")
+		extracted := fmt.Sprintf("json_extract(%s, %s)", doc, pick("'$.n'", "'$.s'", "'$.o.p'", "'$.o.p[1]'", "'$.p[0]'", "'$.o'", "'$'", "'$[0]'", "'$[0].key'", "'$.*'", "'$.none'", "'$.o.p[last]'", "NULL", "topic"))
+		return pick(extracted, "json_unquote("+extracted+")", "json_unquote("+extracted+")", "json_unquote("+doc+")", "length(json_unquote("+extracted+"))")
+	case 21:
+		return pick("try_to_timestamp(", "try_to_timestamp(", "to_timestamp(") + pick("{`timestamp`::STRING}, 'yyyy-MM-dd HH:mm:ss[.SSS]')", "{`timestamp`::STRING}, 'yyyy-MM-dd HH:mm:ss.SSS')", "concat('3.1.2026 ', `offset`), 'd.M.yyyy H')",
+			"date_format(`timestamp`, '%d/%m/%Y %h:%i:%s %p'), 'dd/MM/yyyy hh:mm:ss a')", "{`offset`::STRING}, 'd')", "{`value`:s}, \"'s'd\")", "{{`value`:n}?::STRING}, 'd')", "`key`, 'd')", "'2026', 'yyyy')", "topic, NULL)")
+	case 20, 19:
 		return pick("reverse(", "soundex(", "md5(", "ascii(", "quote(") + text() + ")"
 	case 18:
 		return fmt.Sprintf("(%s / %s)", value(), pick("4", "2.5", "1e0", "`offset`", value()))

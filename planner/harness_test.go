@@ -438,6 +438,7 @@ func (p *provider) TableFunction(ctx *sql.Context, name string) (sql.TableFuncti
 var dialectFunctions = []sql.Function{
 	sql.Function2{Name: "millrace_cast", Fn: func(ctx *sql.Context, x, t sql.Expression) sql.Expression { return castTo(ctx, x, t, false) }},
 	sql.Function2{Name: "millrace_try_cast", Fn: func(ctx *sql.Context, x, t sql.Expression) sql.Expression { return castTo(ctx, x, t, true) }},
+	sql.Function2{Name: "to_timestamp", Fn: newTimeByFormat(false)}, sql.Function2{Name: "try_to_timestamp", Fn: newTimeByFormat(true)},
 	sql.Function2{Name: "millrace_path", Fn: func(ctx *sql.Context, x, p sql.Expression) sql.Expression {
 		path, err := expr.NewPath(ctx, x, literal(p))
 		if err != nil {

@@ -92,7 +92,7 @@ func Functions() []sql.Function {
 		}
 		return expr.NewRounded(e), nil
 	}})
-	list = append(list, sql.Function1{Name: "reverse", Fn: func(ctx *sql.Context, text sql.Expression) sql.Expression {
+	list = append(list, sql.Function1{Name: "json_unquote", Fn: expr.NewUnquote}, sql.Function1{Name: "reverse", Fn: func(ctx *sql.Context, text sql.Expression) sql.Expression {
 		return expr.NewSlice(ctx, function.NewReverse(ctx, text))
 	}})
 	for operator, name := range arithmeticFunctions {

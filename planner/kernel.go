@@ -138,7 +138,9 @@ func (k kernel) integral() bool {
 
 // whole reports whether k is an integer for the engine too, signed or not. Those without a sign it compares with signed numbers as doubles, which is exact for
 // numbers below exactFloat.
-func (k kernel) whole() bool { return k.kind.Kind >= column.Int32 && k.kind.Kind <= column.Uint64 && types.IsInteger(k.typ) }
+func (k kernel) whole() bool {
+	return k.kind.Kind >= column.Int32 && k.kind.Kind <= column.Uint64 && types.IsInteger(k.typ)
+}
 
 // exact reports whether k is a signed integer or a decimal for the engine too.
 func (k kernel) exact() bool {

@@ -8,6 +8,7 @@ import (
 	"github.com/dolthub/go-mysql-server/sql/types"
 
 	"millrace/internal/column"
+	"millrace/internal/convert"
 	"millrace/internal/ops"
 )
 
@@ -34,6 +35,10 @@ func (c compiler) named(e sql.FunctionExpression) (kernel, bool) {
 			return kernel{}, false
 		}
 		return c.ofArgument(typ, args[1], func(x ops.Expr) (ops.Expr, error) { return ops.DateTrunc(unit, x) })
+	case "to_timestamp":
+		return c.parseTime(e, false)
+	case "try_to_timestamp":
+		return c.parseTime(e, true)
 	case "unix_millis":
 		return c.ofArgument(typ, args[0], ops.UnixMillis)
 	case "timestamp_millis":
@@ -42,6 +47,26 @@ func (c compiler) named(e sql.FunctionExpression) (kernel, bool) {
 		return c.timestampOf(e, 1)
 	}
 	return kernel{}, false
+}
+
+// parseTime compiles [try_]to_timestamp(text, 'constant'). Without a format it is a cast already.
+func (c compiler) parseTime(e sql.FunctionExpression, try bool) (kernel, bool) {
+	args := e.Children()
+	if len(args) != 2 {
+		return kernel{}, false
+	}
+	v, ok := constantOf(c.ctx, args[1])
+	format, isText := v.(string)
+	if !ok || !isText {
+		return kernel{}, false
+	}
+	pattern, err := convert.ParseTimePattern(format)
+	if err != nil {
+		return kernel{}, false
+	}
+	k, ok := c.ofArgument(e.Type(c.ctx), args[0], func(x ops.Expr) (ops.Expr, error) { return ops.ParseTime(x, pattern, try) })
+	k.fails = k.fails || !try
+	return k, ok
 }
 
 // ofArgument is the kernel of make over an argument.

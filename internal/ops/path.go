@@ -14,12 +14,20 @@ func Path(x Expr, p json.Path) (Expr, error) {
 	}
 	switch {
 	case x.Type().Kind == column.JSON:
-		return &path{x, p.Exact(), column.Type{Kind: column.JSON}}, nil
+		return &path{x, p.Exact(), column.Type{Kind: column.JSON}, false}, nil
 	case !isText(x.Type().Kind):
 		return nil, unsupported("a path into %v is not computed on batches", x.Type())
 	default:
-		return &path{x, p, column.Type{Kind: column.Text}}, nil
+		return &path{x, p, column.Type{Kind: column.Text}, false}, nil
 	}
+}
+
+// Extract is json_extract(x, path) of a value of type JSON: Path, with a null of JSON where there is one. The path has no step that gathers.
+func Extract(x Expr, p json.Path) (Expr, error) {
+	if x.Type().Kind != column.JSON || p.HasEach() {
+		return nil, unsupported("json_extract from %v by %v is not computed on batches", x.Type(), p)
+	}
+	return &path{x, p, column.Type{Kind: column.JSON}, true}, nil
 }
 
 func isText(k column.Kind) bool { return k == column.Text || k == column.Bytes }
@@ -28,12 +36,27 @@ type path struct {
 	x    Expr
 	path json.Path
 	typ  column.Type
+	// nulls: a null of JSON is a value.
+	nulls bool
+}
+
+// missing reports whether x is NULL in SQL.
+func (e *path) missing(x json.Value) bool {
+	if e.nulls {
+		return x.Type == json.Missing
+	}
+	return x.IsNull()
 }
 
 func (e *path) Type() column.Type { return e.typ }
 func (e *path) Nullable() bool    { return true }
-func (e *path) String() string    { return e.x.String() + ":" + e.path.String() }
-func (e *path) operands() []Expr  { return []Expr{e.x} }
+func (e *path) String() string {
+	if e.nulls {
+		return "json_extract(" + e.x.String() + ", $" + e.path.String() + ")"
+	}
+	return e.x.String() + ":" + e.path.String()
+}
+func (e *path) operands() []Expr { return []Expr{e.x} }
 
 func (e *path) bind(l *lane) evaluator {
 	key := "paths into " + identity(e.x)
@@ -157,7 +180,7 @@ func (e *pathEval) view(v *column.Vector, rows []int32) bool {
 		switch {
 		case x.Flags&differs != 0:
 			return false
-		case x.IsNull():
+		case e.missing(x):
 			out.Valid[i>>6] &^= 1 << (uint(i) & 63)
 			out.Beg[i], out.End[i] = 0, 0
 		default:
@@ -175,7 +198,7 @@ func (e *pathEval) copy(v *column.Vector, rows []int32) error {
 	e.data = e.data[:0]
 	for _, i := range rows {
 		out.Beg[i] = uint32(len(e.data))
-		if x := values[int(i)*k+e.slot]; x.IsNull() && x.Flags == 0 {
+		if x := values[int(i)*k+e.slot]; e.missing(x) && x.Flags == 0 {
 			out.Valid[i>>6] &^= 1 << (uint(i) & 63)
 		} else {
 			take := e.from.extractor.Text
@@ -187,7 +210,7 @@ func (e *pathEval) copy(v *column.Vector, rows []int32) error {
 			case ambiguous:
 				return &rowError{int(i), sqlerr.New(sqlerr.BadValue, "path '%s' is ambiguous: an object has the name in several spellings", e.path.path).
 					WithHint("write ['name'] in place of name to match one spelling")}
-			case null:
+			case null && !e.nulls:
 				out.Valid[i>>6] &^= 1 << (uint(i) & 63)
 			}
 			e.data = append(e.data, text...)

@@ -87,7 +87,7 @@ func exactNumber(text string) (any, error) {
 
 // Lookup serves JSON_EXTRACT and ->. Paths of names and indexes go through our own extractor, which leaves what it finds as written.
 func (j JSONText) Lookup(ctx context.Context, path string) (sql.JSONWrapper, error) {
-	if parsed, ok := plainPath(path); ok {
+	if parsed, ok := PlainJSONPath(path); ok {
 		x, out := json.Compile([]json.Path{parsed}).NewExtractor(), make([]json.Value, 1)
 		if err := x.Extract(j, out); err != nil {
 			return nil, err
@@ -104,9 +104,9 @@ func (j JSONText) Lookup(ctx context.Context, path string) (sql.JSONWrapper, err
 	return types.LookupJSONValue(ctx, types.JSONDocument{Val: tree}, path)
 }
 
-// plainPath parses a MySQL path that has only plain names and indexes. Everything else ($."a b", $.*, $**, $[last], $[0 to 1]) is MySQL's own grammar, which
+// PlainJSONPath parses a MySQL path that has only plain names and indexes. Everything else ($."a b", $.*, $**, $[last], $[0 to 1]) is MySQL's own grammar, which
 // ours is not.
-func plainPath(text string) (json.Path, bool) {
+func PlainJSONPath(text string) (json.Path, bool) {
 	for _, c := range []byte(text) {
 		if c|0x20 < 'a' || c|0x20 > 'z' {
 			switch {

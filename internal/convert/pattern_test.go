@@ -1,4 +1,4 @@
-package functions
+package convert
 
 import (
 	"testing"
@@ -16,7 +16,7 @@ func TestPatternsReadWhatPackageTimeWrites(t *testing.T) {
 		"yyyyMMddHHmmssSSSxx":            "20060102150405000-0700",
 		"yyyy-MM-dd[ HH:mm:ss][.SSSSSS]": "2006-01-02 15:04:05.000000",
 	} {
-		p, err := parsePattern(format)
+		p, err := ParseTimePattern(format)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -30,7 +30,7 @@ func TestPatternsReadWhatPackageTimeWrites(t *testing.T) {
 			if layout == "2 Jan 2006 15:4:5" {
 				text = base.Format("2 Jan 2006 ") + trimZeros(base)
 			}
-			if got, ok := p.parse(text); !ok || got != want.UnixMicro() {
+			if got, ok := p.Parse([]byte(text)); !ok || got != want.UnixMicro() {
 				t.Errorf("%s of %q: got %v, want %v", format, text, time.UnixMicro(got).UTC(), want)
 			}
 		}
@@ -47,30 +47,12 @@ func FuzzPattern(f *testing.F) {
 		f.Add(s[0], s[1])
 	}
 	f.Fuzz(func(t *testing.T, format, text string) {
-		p, err := parsePattern(format)
+		p, err := ParseTimePattern(format)
 		if err != nil {
 			return
 		}
-		if micros, ok := p.parse(text); ok && (micros < time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC).UnixMicro() || micros >= time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC).UnixMicro()) {
+		if micros, ok := p.Parse([]byte(text)); ok && (micros < time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC).UnixMicro() || micros >= time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC).UnixMicro()) {
 			t.Fatalf("%q of %q is %d", format, text, micros)
-		}
-	})
-}
-
-func FuzzCharset(f *testing.F) {
-	for _, s := range []string{"", "abc", "ä", "😀", "\xff", "\xd8\x3d\xde\x00", "\xfe\xff\x00a"} {
-		f.Add([]byte(s))
-	}
-	f.Fuzz(func(t *testing.T, b []byte) {
-		for _, charset := range []string{"US-ASCII", "ISO-8859-1", "UTF-8", "UTF-16BE", "UTF-16LE"} {
-			text, err := decodeText(nil, []any{b, charset})
-			if err != nil {
-				continue
-			}
-			back, err := encodeText(nil, []any{text, charset})
-			if err != nil || string(back.([]byte)) != string(b) {
-				t.Fatalf("%s: %q became %q and then %q, %v", charset, b, text, back, err)
-			}
 		}
 	})
 }

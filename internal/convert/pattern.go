@@ -1,13 +1,13 @@
-package functions
+package convert
 
 import (
 	"strings"
+	"unsafe"
 
-	"millrace/internal/convert"
 	"millrace/internal/sqlerr"
 )
 
-// pattern is a compiled format of to_timestamp, in the letters of Spark (which are Java's):
+// TimePattern is a compiled format of to_timestamp, in the letters of Spark (which are Java's):
 //
 //	yyyy year   yy year of 2000-2099   M MM month   MMM MMMM its English name   d dd day
 //	H HH hour (0-23)   h hh hour (1-12)   a AM or PM   m mm minute   s ss second   S… fraction, up to as many digits
@@ -15,18 +15,21 @@ import (
 //	'…' literal text ('' for a quote)   […] optional part
 //
 // One letter takes a number without leading zeros, two take exactly two digits. Other letters are reserved; all else stands for itself.
-type pattern struct{ elements []element }
+type TimePattern struct {
+	text     string
+	elements []timeElement
+}
 
-type element struct {
+type timeElement struct {
 	// letter is one of the letters above, 0 for a literal, '[' for an optional part.
 	letter  byte
 	count   int
 	literal string
-	part    []element
+	part    []timeElement
 }
 
-// parsePattern compiles a format.
-func parsePattern(text string) (*pattern, error) {
+// ParseTimePattern compiles a format.
+func ParseTimePattern(text string) (*TimePattern, error) {
 	elements, rest, reason := parseElements(text, 0)
 	if reason == "" && rest != "" {
 		reason = "']' without '['"
@@ -35,13 +38,13 @@ func parsePattern(text string) (*pattern, error) {
 		return nil, sqlerr.New(sqlerr.BadValue, "invalid format '%s': %s", text, reason).
 			WithHint("the letters are y M d H h a m s S X x V z; other text stands in single quotes, as in yyyy-MM-dd'T'HH:mm:ss.SSSXXX")
 	}
-	return &pattern{elements}, nil
+	return &TimePattern{text, elements}, nil
 }
 
 // maxNested bounds optional parts in optional parts.
 const maxNested = 8
 
-func parseElements(text string, nested int) (out []element, rest, reason string) {
+func parseElements(text string, nested int) (out []timeElement, rest, reason string) {
 	for text != "" {
 		c := text[0]
 		switch {
@@ -56,7 +59,7 @@ func parseElements(text string, nested int) (out []element, rest, reason string)
 			if after == "" {
 				return nil, "", "'[' without ']'"
 			}
-			out = append(out, element{letter: '[', part: part})
+			out = append(out, timeElement{letter: '[', part: part})
 			text = after[1:]
 		case c == ']':
 			return out, text, ""
@@ -65,7 +68,7 @@ func parseElements(text string, nested int) (out []element, rest, reason string)
 			if !ok {
 				return nil, "", "a quote is not closed"
 			}
-			out = append(out, element{literal: literal})
+			out = append(out, timeElement{literal: literal})
 			text = after
 		case c == '#' || c == '{' || c == '}':
 			return nil, "", "'" + text[:1] + "' is reserved"
@@ -77,10 +80,10 @@ func parseElements(text string, nested int) (out []element, rest, reason string)
 			if !validLetter(c, n) {
 				return nil, "", "'" + text[:n] + "' is not supported"
 			}
-			out = append(out, element{letter: c, count: n})
+			out = append(out, timeElement{letter: c, count: n})
 			text = text[n:]
 		default:
-			out = append(out, element{literal: text[:1]})
+			out = append(out, timeElement{literal: text[:1]})
 			text = text[1:]
 		}
 	}
@@ -128,8 +131,8 @@ func validLetter(c byte, n int) bool {
 	return false
 }
 
-// fields are what a pattern found in a text.
-type fields struct {
+// timeFields are what a pattern found in a text.
+type timeFields struct {
 	year, month, day, hour, minute, second int
 	micros                                 int
 	halfDay                                bool // the hour is 1-12
@@ -137,10 +140,12 @@ type fields struct {
 	zone                                   string
 }
 
-// parse reads text, all of it, and gives microseconds since 1970 UTC. Fields that the pattern does not have are those of 1970-01-01 00:00 UTC.
-func (p *pattern) parse(text string) (micros int64, ok bool) {
-	f := fields{year: 1970, month: 1, day: 1}
-	rest, ok := f.match(p.elements, text)
+func (p *TimePattern) String() string { return p.text }
+
+// Parse reads text, all of it, and gives microseconds since 1970 UTC. Fields that the pattern does not have are those of 1970-01-01 00:00 UTC. It allocates nothing.
+func (p *TimePattern) Parse(text []byte) (micros int64, ok bool) {
+	f := timeFields{year: 1970, month: 1, day: 1}
+	rest, ok := f.match(p.elements, unsafe.String(unsafe.SliceData(text), len(text)))
 	if !ok || rest != "" {
 		return 0, false
 	}
@@ -153,8 +158,13 @@ func (p *pattern) parse(text string) (micros int64, ok bool) {
 	return f.instant()
 }
 
-// instant has package convert put the fields together: it checks the ranges and knows the zones.
-func (f *fields) instant() (micros int64, ok bool) {
+// Failed is the error for a text that the pattern does not fit.
+func (p *TimePattern) Failed(text []byte) *sqlerr.Error {
+	return sqlerr.New(sqlerr.BadValue, "invalid value %s for the format '%s'", Quote(text), p.text).WithHint("use try_to_timestamp for NULL in place of an error")
+}
+
+// instant has the cast of a text put the fields together: it checks the ranges and knows the zones.
+func (f *timeFields) instant() (micros int64, ok bool) {
 	b := make([]byte, 0, 64)
 	b = appendDigits(b, f.year, 4)
 	b = appendDigits(append(b, '-'), f.month, 2)
@@ -166,8 +176,8 @@ func (f *fields) instant() (micros int64, ok bool) {
 	if f.zone != "" {
 		b = append(append(b, ' '), f.zone...)
 	}
-	micros, _, fault := convert.Timestamp(b)
-	return micros, fault == convert.OK
+	micros, _, fault := Timestamp(b)
+	return micros, fault == OK
 }
 
 func appendDigits(b []byte, n, width int) []byte {
@@ -182,7 +192,7 @@ func appendDigits(b []byte, n, width int) []byte {
 	return append(b, digits[i:]...)
 }
 
-func (f *fields) match(elements []element, text string) (rest string, ok bool) {
+func (f *timeFields) match(elements []timeElement, text string) (rest string, ok bool) {
 	for _, e := range elements {
 		switch e.letter {
 		case 0:
@@ -203,31 +213,31 @@ func (f *fields) match(elements []element, text string) (rest string, ok bool) {
 	return text, true
 }
 
-func (f *fields) field(e element, text string) (rest string, ok bool) {
+func (f *timeFields) field(e timeElement, text string) (rest string, ok bool) {
 	switch e.letter {
 	case 'y':
 		switch e.count {
 		case 2:
-			if rest, ok = number(text, 2, 2, &f.year); ok {
+			if rest, ok = readDigits(text, 2, 2, &f.year); ok {
 				f.year += 2000
 			}
 			return rest, ok
 		case 1:
-			return number(text, 1, 4, &f.year)
+			return readDigits(text, 1, 4, &f.year)
 		}
-		return number(text, 4, 4, &f.year)
+		return readDigits(text, 4, 4, &f.year)
 	case 'M':
 		if e.count > 2 {
 			return f.monthName(text, e.count == 4)
 		}
-		return number(text, e.count, 2, &f.month)
+		return readDigits(text, e.count, 2, &f.month)
 	case 'd':
-		return number(text, e.count, 2, &f.day)
+		return readDigits(text, e.count, 2, &f.day)
 	case 'H':
-		return number(text, e.count, 2, &f.hour)
+		return readDigits(text, e.count, 2, &f.hour)
 	case 'h':
 		f.halfDay = true
-		rest, ok = number(text, e.count, 2, &f.hour)
+		rest, ok = readDigits(text, e.count, 2, &f.hour)
 		return rest, ok && f.hour >= 1 && f.hour <= 12
 	case 'a':
 		if len(text) < 2 || text[1]|0x20 != 'm' || text[0]|0x20 != 'a' && text[0]|0x20 != 'p' {
@@ -236,9 +246,9 @@ func (f *fields) field(e element, text string) (rest string, ok bool) {
 		f.afternoon = text[0]|0x20 == 'p'
 		return text[2:], true
 	case 'm':
-		return number(text, e.count, 2, &f.minute)
+		return readDigits(text, e.count, 2, &f.minute)
 	case 's':
-		return number(text, e.count, 2, &f.second)
+		return readDigits(text, e.count, 2, &f.second)
 	case 'S':
 		return f.fraction(text, e.count)
 	case 'X', 'x':
@@ -253,8 +263,8 @@ func (f *fields) field(e element, text string) (rest string, ok bool) {
 	}
 }
 
-// number reads least to most digits.
-func number(text string, least, most int, to *int) (rest string, ok bool) {
+// readDigits reads least to most digits.
+func readDigits(text string, least, most int, to *int) (rest string, ok bool) {
 	n, i := 0, 0
 	for i < len(text) && i < most && text[i]-'0' <= 9 {
 		n = n*10 + int(text[i]-'0')
@@ -264,7 +274,7 @@ func number(text string, least, most int, to *int) (rest string, ok bool) {
 	return text[i:], i >= least
 }
 
-func (f *fields) fraction(text string, most int) (rest string, ok bool) {
+func (f *timeFields) fraction(text string, most int) (rest string, ok bool) {
 	f.micros = 0
 	i, unit := 0, 100_000
 	for i < len(text) && i < most && text[i]-'0' <= 9 {
@@ -277,7 +287,7 @@ func (f *fields) fraction(text string, most int) (rest string, ok bool) {
 
 var months = [...]string{"january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december"}
 
-func (f *fields) monthName(text string, full bool) (rest string, ok bool) {
+func (f *timeFields) monthName(text string, full bool) (rest string, ok bool) {
 	for i, name := range months {
 		if !full {
 			name = name[:3]
@@ -291,7 +301,7 @@ func (f *fields) monthName(text string, full bool) (rest string, ok bool) {
 }
 
 // offset reads +hh, +hhmm or +hh:mm: X and x take the first two, XX and xx the second, XXX and xxx the third. X takes Z as well.
-func (f *fields) offset(text string, e element) (rest string, ok bool) {
+func (f *timeFields) offset(text string, e timeElement) (rest string, ok bool) {
 	if e.letter == 'X' && strings.HasPrefix(text, "Z") {
 		f.zone = "Z"
 		return text[1:], true
@@ -300,19 +310,19 @@ func (f *fields) offset(text string, e element) (rest string, ok bool) {
 		return "", false
 	}
 	var hour, minute int
-	if rest, ok = number(text[1:], 2, 2, &hour); !ok {
+	if rest, ok = readDigits(text[1:], 2, 2, &hour); !ok {
 		return "", false
 	}
 	switch e.count {
 	case 1:
-		if after, ok := number(rest, 2, 2, &minute); ok {
+		if after, ok := readDigits(rest, 2, 2, &minute); ok {
 			rest = after
 		}
 	case 2:
-		rest, ok = number(rest, 2, 2, &minute)
+		rest, ok = readDigits(rest, 2, 2, &minute)
 	default:
 		if rest, ok = strings.CutPrefix(rest, ":"); ok {
-			rest, ok = number(rest, 2, 2, &minute)
+			rest, ok = readDigits(rest, 2, 2, &minute)
 		}
 	}
 	if !ok {

@@ -130,10 +130,13 @@ func (c compiler) negative(e *expression.UnaryMinus) (kernel, bool) {
 	return calculated(e.Type(c.ctx), ops.Mul, x, minusOne)
 }
 
-// mod compiles x % n for a signed integer x and a constant integer n that is not zero: of a division by zero the engine warns.
+// mod compiles x % n for signed integers x and n. A constant n that is zero is left to the engine.
 func (c compiler) mod(e *expr.Arithmetic) (kernel, bool) {
 	if e.Type(c.ctx) != types.Int64 {
 		return kernel{}, false
+	}
+	if !isConstant(e.Right()) {
+		return c.rest(e)
 	}
 	v, ok := constantOf(c.ctx, e.Right())
 	if !ok || v == nil {
@@ -151,4 +154,17 @@ func (c compiler) mod(e *expr.Arithmetic) (kernel, bool) {
 		return kernel{}, false
 	}
 	return unary(types.Int64, x, func(x ops.Expr) (ops.Expr, error) { return ops.Mod(x, n.floor) })
+}
+
+// rest compiles x % y for signed integers, of which y is no constant.
+func (c compiler) rest(e *expr.Arithmetic) (kernel, bool) {
+	x, ok := c.number(e.Left(), types.Int64)
+	if !ok || x.kind.Kind != column.Int32 && x.kind.Kind != column.Int64 {
+		return kernel{}, false
+	}
+	y, ok := c.compile(e.Right())
+	if !ok || !y.integral() {
+		return kernel{}, false
+	}
+	return binary(types.Int64, x, y, ops.Rest)
 }

@@ -410,7 +410,7 @@ func randomComputed(rnd *rand.Rand) string {
 	case 14:
 		return fmt.Sprintf("upper(concat(%s, substring(%s, 2)))", text(), text())
 	case 7:
-		rest := fmt.Sprintf("%s %% %s", pick("`offset`", "`partition`", integer(), "{{`value`:n}?::DECIMAL(9,2)}", "{{`value`:n}?::DOUBLE}"), pick("3", "-3", "2", "1", "0", "100", "9223372036854775807", "2.5", "NULL", "`partition`", "1 + 2"))
+		rest := fmt.Sprintf("%s %% %s", pick("`offset`", "`partition`", integer(), "{{`value`:n}?::DECIMAL(9,2)}", "{{`value`:n}?::DOUBLE}"), pick("3", "-3", "2", "1", "0", "100", "9223372036854775807", "2.5", "NULL", "`partition`", "1 + 2", "(`offset` - 2)", integer(), integer()))
 		return pick(rest, "("+rest+")", fmt.Sprintf("(%s %% 3 = %d)", integer(), rnd.IntN(4)-2))
 	case 8:
 		return fmt.Sprintf("(%s %s %s)", value(), pick("+", "-", "*"), value())

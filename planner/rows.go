@@ -22,6 +22,9 @@ import (
 // of scans.
 const WarningCode = 1105
 
+// mostWarnings is how many warnings of one kind are made, the most that @@max_error_count can ask for.
+const mostWarnings = 65535
+
 // rowIter gives the rows of a Scan to the engine, one at a time, each owning its memory.
 //
 // The scan reads ahead on lanes of its own; they end when the last row is read, when the statement's context ends, or on Close, which waits for
@@ -132,6 +135,9 @@ func (it *rowIter) Close(ctx *sql.Context) error {
 		}
 		for _, w := range faultWarnings(it.rows.Faults()) {
 			ctx.Warn(WarningCode, "%s", w)
+		}
+		for range min(it.rows.ZeroDivisions(), mostWarnings) {
+			ctx.Warn(expr.DivisionByZero, "Division by 0")
 		}
 	})
 	return err

@@ -34,3 +34,21 @@ func TestAggregatesOfUnsignedNumbersArePushedDown(t *testing.T) {
 	}
 	gives(t, db, "SELECT sum(b), max(b), min(i) FROM n", "46116860184273879039|18446744073709551615|0")
 }
+
+// A rest by a column is computed by the scan, which warns of divisions by zero as the engine does.
+func TestDivisionsByZeroAreWarnedOfWithPushdownToo(t *testing.T) {
+	db := start(t).root(t)
+	db.SetMaxOpenConns(1)
+	do(t, db, "CREATE TABLE n (a BIGINT, b INT)")
+	do(t, db, "INSERT INTO n VALUES (7, 3), (-7, 3), (7, 0), (8, 0), (NULL, 0), (9, NULL), (-9223372036854775808, -1)")
+	for _, on := range []string{"on", "off"} {
+		do(t, db, "SET SESSION pushdown = '"+on+"'")
+		gives(t, db, "SELECT a % b FROM n", "1\n-1\nNULL\nNULL\nNULL\nNULL\n0")
+		gives(t, db, "SHOW WARNINGS", "Warning|1365|Division by 0\nWarning|1365|Division by 0")
+		gives(t, db, "SELECT count(*) FROM n WHERE a % b = 1", "1")
+	}
+	do(t, db, "SET SESSION pushdown = 'on'")
+	if plan, err := rows(db, "EXPLAIN SELECT a % b FROM n WHERE b % a IS NULL"); err != nil || strings.Contains(plan, "not pushed") || strings.Contains(plan, "Project") {
+		t.Error(plan, err)
+	}
+}

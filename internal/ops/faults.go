@@ -22,10 +22,15 @@ func (f DecodeFaults) Any() bool { return f.Records+f.Fields+f.Dropped > 0 }
 type faults struct {
 	records, fields, dropped atomic.Int64
 	reasons                  [16]atomic.Int64
+	// zeros are the divisions by zero.
+	zeros atomic.Int64
 }
 
 func (f *faults) record(r decode.Reason) { f.records.Add(1); f.reasons[r&15].Add(1) }
 func (f *faults) field(r decode.Reason)  { f.fields.Add(1); f.reasons[r&15].Add(1) }
+
+// ZeroDivisions is how many divisions by zero gave a NULL so far.
+func (r *Rows) ZeroDivisions() int64 { return r.faults.zeros.Load() }
 
 // Faults is the bad data met so far.
 func (r *Rows) Faults() DecodeFaults {

@@ -60,3 +60,71 @@ func (e *modEval) eval(in *column.Batch, sel []int32) (*column.Vector, error) {
 	}
 	return out, nil
 }
+
+// Rest is the rest of x divided by y, both signed integers. It has the sign of x. Divided by zero it is NULL, and counted (Rows.ZeroDivisions).
+func Rest(x, y Expr) (Expr, error) {
+	if !signed(x.Type().Kind) || !signed(y.Type().Kind) {
+		return nil, unsupported("%v %% %v is not computed on batches", x.Type(), y.Type())
+	}
+	return &rest{x, y}, nil
+}
+
+func signed(k column.Kind) bool { return k == column.Int32 || k == column.Int64 }
+
+type rest struct{ x, y Expr }
+
+func (e *rest) Type() column.Type { return column.Type{Kind: column.Int64} }
+func (e *rest) Nullable() bool    { return true }
+func (e *rest) String() string    { return fmt.Sprintf("(%v %% %v)", e.x, e.y) }
+
+func (e *rest) operands() []Expr { return []Expr{e.x, e.y} }
+
+func (e *rest) bind(l *lane) evaluator {
+	return &restEval{x: l.bind(e.x), y: l.bind(e.y), lane: l}
+}
+
+type restEval struct {
+	x, y evaluator
+	lane *lane
+	out  column.Vector
+	// joined and valid are memory for the bitmap of the operands, and for that of the results.
+	joined, valid []uint64
+}
+
+func (e *restEval) eval(in *column.Batch, sel []int32) (*column.Vector, error) {
+	x, err := e.x.eval(in, sel)
+	if err != nil {
+		return nil, err
+	}
+	y, err := e.y.eval(in, sel)
+	if err != nil {
+		return nil, err
+	}
+	out := &e.out
+	out.Type = column.Type{Kind: column.Int64}
+	out.Int = room(out.Int, in.N)
+	joined := both(e.joined, x, y, in.N)
+	if joined != nil {
+		e.joined = joined
+	}
+	e.valid = room(e.valid, (in.N+63)/64)
+	if copy(e.valid, joined) == 0 {
+		for w := range e.valid {
+			e.valid[w] = ^uint64(0)
+		}
+	}
+	out.Valid = e.valid
+	zeros := int64(0)
+	for _, i := range e.lane.rows(in.N, sel) {
+		if by := y.Int[i]; by != 0 {
+			out.Int[i] = x.Int[i] % by
+		} else if bit := uint64(1) << (uint(i) & 63); out.Valid[i>>6]&bit != 0 {
+			out.Valid[i>>6] &^= bit
+			zeros++
+		}
+	}
+	if zeros > 0 {
+		e.lane.faults.zeros.Add(zeros)
+	}
+	return out, nil
+}

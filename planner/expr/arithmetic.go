@@ -29,8 +29,8 @@ var (
 	_ sql.CollationCoercible = (*Arithmetic)(nil)
 )
 
-// divisionByZero is MySQL's code for the warning.
-const divisionByZero = 1365
+// DivisionByZero is MySQL's code for the warning of a division by zero.
+const DivisionByZero = 1365
 
 // exactContext has room for the product of two decimals of 65 digits.
 var exactContext = apd.BaseContext.WithPrecision(160)
@@ -205,7 +205,7 @@ func (a *Arithmetic) integers(ctx *sql.Context, l, r any) (any, error) {
 		return nil, err
 	}
 	if a.op == '%' && y.size == 0 {
-		ctx.Warn(divisionByZero, "Division by 0")
+		ctx.Warn(DivisionByZero, "Division by 0")
 		return nil, nil
 	}
 	z, ok := compute(a.op, x, y)
@@ -318,7 +318,7 @@ func (a *Arithmetic) doubles(ctx *sql.Context, l, r any) (any, error) {
 		z = x * y
 	default:
 		if y == 0 {
-			ctx.Warn(divisionByZero, "Division by 0")
+			ctx.Warn(DivisionByZero, "Division by 0")
 			return nil, nil
 		}
 		if z = math.Mod(x, y); z == 0 {
@@ -374,7 +374,7 @@ func (a *Arithmetic) decimals(ctx *sql.Context, l, r any) (any, error) {
 		_, err = exactContext.Mul(z, x, y)
 	default:
 		if y.IsZero() {
-			ctx.Warn(divisionByZero, "Division by 0")
+			ctx.Warn(DivisionByZero, "Division by 0")
 			return nil, nil
 		}
 		_, err = exactContext.Rem(z, x, y)

@@ -44,6 +44,17 @@ func unpackBits[T int64 | uint16](dst []T, src []byte, base T, width uint) {
 		return
 	}
 	mask := uint64(1)<<width - 1 // all ones for 64
+	if width < 8 && 64%width == 0 {
+		// As in codes of a small dictionary: a word holds whole values.
+		for each := int(64 / width); len(dst) >= each && len(src) >= 8; src = src[8:] {
+			word := binary.LittleEndian.Uint64(src)
+			for i := range dst[:each] {
+				dst[i] = base + T(word&mask)
+				word >>= width
+			}
+			dst = dst[each:]
+		}
+	}
 	i := 0
 	if width <= 56 {
 		// One load of eight bytes holds any value: at most 7 bits are before it.

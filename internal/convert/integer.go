@@ -7,9 +7,11 @@ import (
 
 // Int64 reads an integer: an optional sign and digits, also with a fraction or an exponent as long as the value is integral (1e3, 1.0).
 func Int64(b []byte) (int64, Fault) {
-	b = trim(b)
 	if n, ok := shortInt(b); ok {
 		return n, OK
+	}
+	if trimmed := trim(b); len(trimmed) < len(b) {
+		return Int64(trimmed)
 	}
 	magnitude, negative, fault := integer(b)
 	switch {

@@ -1,6 +1,7 @@
 package ops
 
 import (
+	"bytes"
 	"unicode/utf8"
 
 	"millrace/internal/column"
@@ -13,8 +14,13 @@ func (e *castEval) parse(v *column.Vector, n int, rows []int32) error {
 	out := &e.out
 	switch e.typ.Kind {
 	case column.Int64:
+		decimal := e.x.Type().Kind == column.Decimal
 		for _, i := range rows {
-			x, fault := convert.Int64(e.whole(v, i))
+			text := v.Data[v.Beg[i]:v.End[i]]
+			if decimal {
+				text = withoutFraction(text)
+			}
+			x, fault := convert.Int64(text)
 			if out.Int[i] = x; fault != convert.OK {
 				if err := e.fail(fault, v.View(int(i)), i, n); err != nil {
 					return err
@@ -22,8 +28,13 @@ func (e *castEval) parse(v *column.Vector, n int, rows []int32) error {
 			}
 		}
 	case column.Int32:
+		decimal := e.x.Type().Kind == column.Decimal
 		for _, i := range rows {
-			x, fault := convert.Int64(e.whole(v, i))
+			text := v.Data[v.Beg[i]:v.End[i]]
+			if decimal {
+				text = withoutFraction(text)
+			}
+			x, fault := convert.Int64(text)
 			if fault == convert.OK && !e.fits(x) {
 				fault = convert.Overflow
 			}
@@ -110,15 +121,10 @@ func readSingle(text []byte) (float64, convert.Fault) {
 	return float64(f), fault
 }
 
-// whole is the text of a number without the fraction, which a cast of a DECIMAL to an integer cuts off. Texts stay as they are.
-func (e *castEval) whole(v *column.Vector, i int32) []byte {
-	text := v.Data[v.Beg[i]:v.End[i]]
-	if e.x.Type().Kind == column.Decimal {
-		for p, c := range text {
-			if c == '.' {
-				return text[:p]
-			}
-		}
+// withoutFraction is the text of a DECIMAL without the fraction, which a cast to an integer cuts off.
+func withoutFraction(text []byte) []byte {
+	if p := bytes.IndexByte(text, '.'); p >= 0 {
+		return text[:p]
 	}
 	return text
 }

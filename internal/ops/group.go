@@ -90,7 +90,7 @@ func (t *keys) assign(cols []*column.Vector, n int, sel []int32, groups []int32)
 			if i := row(k); v.IsNull(i) {
 				groups[k] = t.nullGroup()
 			} else {
-				groups[k] = t.find(v.Data[v.Beg[i]:v.End[i]])
+				groups[k] = t.findView(v.Data, int(v.Beg[i]), int(v.End[i]))
 			}
 		}
 	default:
@@ -149,7 +149,7 @@ func (t *keys) findNumber(x int64) int32 {
 }
 
 func (t *keys) find(key []byte) int32 {
-	h := maphash.Bytes(seed, key)
+	h := hashKey(key)
 	mask := uint64(len(t.slots) - 1)
 	for p := h & mask; ; p = (p + 1) & mask {
 		s := t.slots[p]

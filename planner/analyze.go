@@ -19,7 +19,7 @@ const ExplainJSON = "debug"
 
 // explainer is asked before the engine builds the iterator of an operator. It answers EXPLAIN ANALYZE and EXPLAIN FORMAT=JSON itself,
 // measures the operators of a plan that is analysed, counts the rows that operators of the engine keep, cleans up after a CREATE TABLE … AS SELECT
-// that fails, and has SHOW COLUMNS show what columns are filled with.
+// that fails, and has SHOW COLUMNS show what columns are filled with. VALUES in FROM it gives itself.
 type explainer struct {
 	engine  *rowexec.BaseBuilder
 	options *Options
@@ -73,11 +73,11 @@ func (x explainer) Build(ctx *sql.Context, n sql.Node, row sql.Row) (sql.RowIter
 	}
 	m := measuredOf(ctx)
 	if m == nil {
-		return nil, nil
+		return x.own(ctx, n, row)
 	}
 	f := m.profile.figures(n)
 	if f == nil || f == m.figures {
-		return nil, nil // unknown, or the call below comes back
+		return x.own(ctx, n, row) // unknown, or the call below comes back
 	}
 	start := time.Now()
 	iter, err := x.engine.Build(withMeasured(ctx, &measured{m.profile, f}), n, row)
@@ -87,6 +87,14 @@ func (x explainer) Build(ctx *sql.Context, n sql.Node, row sql.Row) (sql.RowIter
 		return nil, err
 	}
 	return &measuringIter{iter, f}, nil
+}
+
+// own builds the operators that the engine has wrong.
+func (x explainer) own(ctx *sql.Context, n sql.Node, row sql.Row) (sql.RowIter, error) {
+	if v, ok := n.(*plan.ValueDerivedTable); ok {
+		return valueRows(ctx, v, row)
+	}
+	return nil, nil
 }
 
 // explain answers EXPLAIN: of a query that is analysed, after it has run.

@@ -12,6 +12,7 @@ import (
 	"github.com/dolthub/vitess/go/vt/sqlparser"
 	"github.com/dolthub/vitess/go/vt/vterrors"
 
+	"millrace/functions/writekafka"
 	"millrace/internal/sqlerr"
 	"millrace/planner"
 	"millrace/server/dialect"
@@ -384,7 +385,11 @@ func ownInside(own dialect.Statement) error {
 	if u, ok := own.(dialect.Unsupported); ok {
 		return sqlerr.New(sqlerr.NotSupported, "%s is not supported yet", u.What)
 	}
-	return sqlerr.New(sqlerr.NotSupported, "%s may not stand inside PREPARE or the body of another statement", strings.TrimPrefix(fmt.Sprintf("%T", own), "dialect."))
+	what := strings.TrimPrefix(fmt.Sprintf("%T", own), "dialect.")
+	if _, ok := own.(dialect.InsertIntoSink); ok {
+		what = "INSERT INTO " + writekafka.Name
+	}
+	return sqlerr.New(sqlerr.NotSupported, "%s may not stand inside PREPARE or the body of another statement", what)
 }
 
 // modeOf is the part of the mode that options hold, with the rest from the session when there is one.

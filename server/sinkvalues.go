@@ -4,6 +4,7 @@ import (
 	"io"
 
 	"github.com/dolthub/go-mysql-server/sql"
+	"github.com/dolthub/go-mysql-server/sql/expression"
 	"github.com/dolthub/go-mysql-server/sql/plan"
 	"github.com/dolthub/go-mysql-server/sql/transform"
 	"github.com/dolthub/go-mysql-server/sql/types"
@@ -59,6 +60,9 @@ func (x *session) valueRows(c *sql.Context, s *sink, values map[string]sqlparser
 	if found == nil {
 		return nil, nil, sqlerr.New(sqlerr.Unexpected, "the plan of VALUES has none")
 	}
+	if err := wantConstant(c, found); err != nil {
+		return nil, nil, err
+	}
 	rows := &valueRows{tuples: found.ExpressionTuples, kinds: make([]column.Kind, len(s.columns))}
 	schema := make(sql.Schema, len(s.columns))
 	for i, name := range s.columns {
@@ -74,6 +78,27 @@ func (x *session) valueRows(c *sql.Context, s *sink, values map[string]sqlparser
 		schema[i] = &sql.Column{Name: name, Type: typeOfValues(t), Nullable: true}
 	}
 	return schema, rows, nil
+}
+
+// wantConstant refuses aggregates and window functions, which the engine plans without what computes them.
+func wantConstant(c *sql.Context, v *plan.ValueDerivedTable) error {
+	for i, tuple := range v.ExpressionTuples {
+		for _, e := range tuple {
+			of := false
+			transform.InspectExpr(c, e, func(_ *sql.Context, e sql.Expression) bool {
+				switch e.(type) {
+				case *expression.GetField, sql.Aggregation, sql.WindowAdaptableExpression:
+					of = true
+				}
+				return of
+			})
+			if of {
+				return sqlerr.New(sqlerr.NotSupported, "row %d of VALUES holds an aggregate or a window function, and there are no rows to compute it of", i+1).
+					WithHint("compute it in a subquery: VALUES ((SELECT max(x) FROM …))")
+			}
+		}
+	}
+	return nil
 }
 
 // valueRows computes rows of VALUES one after the other.

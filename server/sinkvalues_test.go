@@ -111,6 +111,9 @@ func TestWhatIsWrongWithValues(t *testing.T) {
 		"a number as value":          {"INSERT INTO " + write("out") + " (value) VALUES (1)", 31002, "column 'value' is INT, expected STRING or BINARY"},
 		"a default":                  {"INSERT INTO " + write("out") + " (value) VALUES (DEFAULT)", 1235, "DEFAULT is no value for a sink"},
 		"a column of nothing":        {"INSERT INTO " + write("out") + " (value) VALUES (other)", 1054, "other"},
+		"an aggregate":               {"INSERT INTO " + write("out") + " (value) VALUES ('a'), (concat(count(*)))", 1235, "row 2 of VALUES holds an aggregate or a window function"},
+		"a window function":          {"INSERT INTO " + write("out") + " (value) VALUES (row_number() OVER ())", 1235, "row 1 of VALUES holds an aggregate or a window function"},
+		"inside PREPARE":             {"PREPARE s FROM 'INSERT INTO write_kafka(topic => ''out'') (value) VALUES (?)'", 1235, "INSERT INTO write_kafka may not stand inside PREPARE"},
 		"an order":                   {"INSERT INTO " + write("out") + " (value) VALUES ('a'), ('b') LIMIT 1", 1235, "VALUES of a sink are rows of values, and nothing follows them"},
 		"a row that fails":           {"INSERT INTO " + write("out", "exactlyOnce => true") + " (value) VALUES ('a'), ('x'::bigint::string)", 1292, "x"},
 		"a row that is not writable": {"INSERT INTO " + write("out", "exactlyOnce => true") + " (`partition`, value) VALUES (0, 'a'), (7, 'b')", 31081, "row 2 cannot be written: topic 'out' has no partition 7"},
@@ -127,4 +130,15 @@ func TestWhatIsWrongWithValues(t *testing.T) {
 		})
 	}
 	gives(t, db, "SELECT count(*) FROM "+read("out"), "0")
+}
+
+// VALUES in FROM failed over NULL in a column of decimals, and cut numbers silently to the type of those in the first row.
+func TestValuesInFrom(t *testing.T) {
+	db := start(t).root(t)
+	gives(t, db, "SELECT * FROM (VALUES ROW(1.25, 'a', 7), ROW(NULL, NULL, NULL), ROW(2, 'abc', -7)) AS t (a, b, c)", "1.25|a|7\nNULL|NULL|NULL\n2.00|abc|-7")
+	if got, err := rows(db, "EXPLAIN ANALYZE SELECT * FROM (VALUES ROW(1.5), ROW(NULL)) AS t (a)"); err != nil || !strings.Contains(got, "out 2, time") {
+		t.Errorf("%s, %v", got, err)
+	}
+	_, err := rows(db, "SELECT * FROM (VALUES ROW(1), ROW(9223372036854775807)) AS t (a)")
+	wantNumber(t, err, 1690, "9223372036854775807 out of range")
 }

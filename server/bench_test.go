@@ -2,6 +2,7 @@ package server
 
 import (
 	"database/sql"
+	"fmt"
 	"testing"
 )
 
@@ -14,6 +15,18 @@ func BenchmarkSmallStatement(b *testing.B) {
 	if _, err := db.Exec("INSERT INTO small VALUES (1, 'a'), (2, 'b'), (3, 'c')"); err != nil {
 		b.Fatal(err)
 	}
+	if _, err := db.Exec("CREATE TABLE kv (id BIGINT PRIMARY KEY, name VARCHAR(32), amount DOUBLE)"); err != nil {
+		b.Fatal(err)
+	}
+	for from := 0; from < 10_000; from += 500 { // as many pieces in the store
+		insert := "INSERT INTO kv VALUES (0, 'none', 0)"
+		for id := from + 1; id < from+500; id++ {
+			insert += fmt.Sprintf(", (%d, 'name-%06d', %d.5)", id, id, id)
+		}
+		if _, err := db.Exec(insert); err != nil {
+			b.Fatal(err)
+		}
+	}
 	for name, run := range map[string]func(b *testing.B) error{
 		"text": func(*testing.B) error {
 			var n int
@@ -24,6 +37,7 @@ func BenchmarkSmallStatement(b *testing.B) {
 			return db.QueryRow("SELECT id FROM small WHERE id = 2").Scan(&n)
 		},
 		"point":    prepared(b, db, "SELECT id FROM small WHERE id = ?", 2),
+		"large":    prepared(b, db, "SELECT id FROM kv WHERE id = ?", 4711),
 		"prepared": prepared(b, db, "SELECT ? + 1", 41),
 		"dialect":  prepared(b, db, "SELECT '{\"a\":1}':a::bigint + ?", 1),
 	} {

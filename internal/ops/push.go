@@ -22,11 +22,37 @@ func Push(ctx context.Context, src scan.Source, p *Plan, o RunOptions, take func
 	}
 	r := &Rows{options: o.withDefaults(), ctx: ctx}
 	r.first = r.newStage(p)
+	m := pushMemories.Get().(*pushMemory)
 	var one sync.Mutex
-	return src.Run(ctx, func(int) (scan.Sink, error) {
-		return r.first.newSink(&directOutput{fields: p.fields, one: &one, consume: take}), nil
+	var first *projectSink
+	err = src.Run(ctx, func(lane int) (scan.Sink, error) {
+		out := &directOutput{fields: p.fields, one: &one, consume: take}
+		s := r.first.newSink(out)
+		if lane == 0 {
+			out.batch, s.filter.rows, first = m.batch, m.rows, s
+		}
+		return s, nil
 	})
+	if first != nil {
+		m.batch, m.rows = first.out.to.(*directOutput).batch, first.filter.rows
+		m.batch.Reset(p.fields) // lets go of dictionaries
+	}
+	if m.batch.Bytes()+4*cap(m.rows) <= mostPushMemory {
+		pushMemories.Put(m) // after a panic it is not: somebody may still hold it
+	}
+	return err
 }
+
+// pushMemory is what the first lane of a Push works in, for the next Push: a selection has room for all rows of a batch, of which a look-up finds one.
+type pushMemory struct {
+	batch column.Batch
+	rows  []int32
+}
+
+var pushMemories = sync.Pool{New: func() any { return new(pushMemory) }}
+
+// mostPushMemory bounds what is kept of a Push.
+const mostPushMemory = 64 << 10
 
 // directOutput hands batches to the consumer as soon as they have rows.
 type directOutput struct {

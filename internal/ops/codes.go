@@ -83,8 +83,19 @@ func (c *codeGroups) combine(cols []*column.Vector, sel, list []int32) {
 
 // assignCodes puts the group of each row into groups, where codes.begin has said that it can.
 func (t *keys) assignCodes(cols []*column.Vector, sel, groups []int32) {
-	t.codes.combine(cols, sel, groups)
 	known := t.codes.groups
+	if v := cols[0]; len(cols) == 1 && sel == nil && v.Valid == nil { // a code is the combination
+		for k, code := range v.Codes[:len(groups)] {
+			g := known[code]
+			if g == unknown {
+				g = t.findCoded(cols, k)
+				known[code] = g
+			}
+			groups[k] = g
+		}
+		return
+	}
+	t.codes.combine(cols, sel, groups)
 	for k, combination := range groups {
 		g := known[combination]
 		if g == unknown {

@@ -26,6 +26,8 @@ const (
 	// mostLearned members of an object are learned, and each mostChanges times: keys that differ from record to record are not worth it.
 	mostLearned = 128
 	mostChanges = 32
+	// mostLeftOut members in a row that a record leaves out are stepped over.
+	mostLeftOut = 4
 	// longestLearned is the longest text that is learned.
 	longestLearned = 128
 )
@@ -38,6 +40,24 @@ func (l *learned) ends(b []byte, p, end int) bool {
 }
 
 func (l *learned) middle(text []byte) bool { return string(text[8:]) == string(l.text[8:l.size-8]) }
+
+// later gives the number of the member at p, when it is one of those that come soon after k, as in a record that leaves some out; else 0.
+func (o *keyOrder) later(b []byte, p, k int) int {
+	if p < 0 || p > len(b)-8 {
+		return 0
+	}
+	w := word(b, p)
+	for j := k + 1; j < min(k+1+mostLeftOut, len(o.members)); j++ {
+		l := &o.members[j]
+		if w&l.mask != l.word {
+			continue
+		}
+		if at := p + l.size; at >= 0 && at < len(b) && b[at] > ' ' && (l.size <= 8 || l.ends(b, p, at)) {
+			return j
+		}
+	}
+	return 0
+}
 
 // wanted notes that a field matches.
 func (l *learned) wanted(f *child) {

@@ -42,7 +42,7 @@ func (x *Extractor) object(p int, n *node) int {
 					return ^p
 				}
 			}
-			p = x.member(p, n, k)
+			p, k = x.otherMember(p, n, k)
 			continue
 		}
 		key := p + l.key // up to at-l.behind
@@ -78,6 +78,15 @@ func (x *Extractor) object(p int, n *node) int {
 		}
 	}
 	return p
+}
+
+// otherMember goes on at p, where member k is not the one that was learned. A record that leaves some members out goes on with a later one, without anything being
+// scanned; else the member is scanned. It gives the place to go on at and the number of the member before.
+func (x *Extractor) otherMember(p int, n *node, k int) (int, int) {
+	if j := x.orders[n.object].later(x.rec, p, k); j > 0 {
+		return p, j - 1
+	}
+	return x.member(p, n, k), k
 }
 
 // member scans a key and its value; at p is the key of the first member, the comma before that of the others. The key is learned as that of member k.

@@ -34,7 +34,7 @@ func TestAFullDiskEndsAnExport(t *testing.T) {
 // A backup to another disk, which is full, fails and leaves nothing; the store, whose own disk is not, takes rows meanwhile and after.
 func TestAFullDiskEndsABackup(t *testing.T) {
 	b, _, produce := ordersTopic(t, 20_000)
-	disk := testkit.MountDisk(t, 64<<10)
+	disk := testkit.MountDisk(t, 16<<10)
 	r := start(t, func(c *Config) { c.ExportDir = disk.Dir })
 	db := r.root(t)
 	do(t, db, ordersTable(b))
@@ -43,7 +43,7 @@ func TestAFullDiskEndsABackup(t *testing.T) {
 	onlyFiles(t, disk.Dir)
 	produce(20_000, 20_100)
 	comes(t, r, "SELECT count(*) FROM orders", "20100")
-	disk.Resize(t, 64<<20)
+	disk.Resize(t, 256<<20)
 	if got, err := values(db, "BACKUP TO 'b'"); err != nil || !strings.HasPrefix(got, "b|1|") {
 		t.Errorf("BACKUP gives %q, %v", got, err)
 	}

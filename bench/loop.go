@@ -27,13 +27,16 @@ func runLoop(ctx context.Context, args []string) error {
 	fs := flag.NewFlagSet("loop", flag.ExitOnError)
 	broker := fs.String("broker", "", "address")
 	topic := fs.String("topic", "", "topic")
-	work := fs.String("work", "count", "count, lengths, group, filter, orders, changes, committed, avro or proto; send writes the records to the topic of -to")
+	work := fs.String("work", "count", "count, lengths, group, filter, orders, changes, committed, avro or proto; send writes the records to the topic of -to, fetch only fetches")
 	to := fs.String("to", "", "topic")
 	if err := fs.Parse(args); err != nil {
 		return err
 	}
-	if *work == "send" {
+	switch *work {
+	case "send":
 		return runSend(ctx, *broker, *topic, *to)
+	case "fetch":
+		return runFetch(ctx, *broker, *topic)
 	}
 	w, ok := works[*work]
 	if !ok {

@@ -74,9 +74,37 @@ func measureCodec(ctx context.Context, c *config, r *report, cases []scanCase, c
 			return err
 		}
 		r.add(m)
+		if sc.id == "P1" {
+			if err := measureBroker(ctx, c, r, broker, topic, compression); err != nil {
+				return err
+			}
+		}
 	}
 	if compression == "lz4" && c.wants("P6") {
 		return measureRanges(ctx, c, r, s, broker, topic)
 	}
+	return nil
+}
+
+// measureBroker is the ratio that the broker allows: the loop of P1 against one that fetches the same batches and decodes nothing.
+func measureBroker(ctx context.Context, c *config, r *report, broker, topic, compression string) error {
+	m := measurement{ID: "P1", Title: "what the broker allows: batches fetched, nothing decoded", Variant: compression, Against: "kgo poll loop", Records: c.records}
+	for i := range c.pairs + 1 {
+		base, want, err := loop(ctx, broker, topic, "count")
+		if err != nil {
+			return err
+		}
+		own, got, err := loop(ctx, broker, topic, "fetch")
+		if err != nil {
+			return err
+		}
+		if got != want {
+			return fmt.Errorf("P1, %s: the headers of batches say %s records, the loop %s", compression, got, want)
+		}
+		if i > 0 {
+			m.add(base, own)
+		}
+	}
+	r.add(m)
 	return nil
 }

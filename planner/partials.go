@@ -77,14 +77,13 @@ func partsOf(x ops.Aggregate) ([]ops.Aggregate, bool) {
 	}
 }
 
-// partialOf is x as a store computes it, if that is the same. Sums and extremes of doubles depend on the order of the rows; those of BIGINT UNSIGNED, for which
-// stores have types of their own, are left to the operators.
+// partialOf is x as a store computes it, if that is the same. Sums and extremes of doubles depend on the order of the rows.
 func partialOf(x ops.Aggregate, in *inputs) (store.Partial, bool) {
 	if x.Arg == nil {
 		return store.Partial{Func: store.CountRows}, true
 	}
 	i, ok := ops.ColumnIndex(x.Arg)
-	if kind := x.Arg.Type().Kind; !ok || x.Func != ops.Count && (kind == column.Float64 || kind == column.Uint64) {
+	if !ok || x.Func != ops.Count && x.Arg.Type().Kind == column.Float64 {
 		return store.Partial{}, false
 	}
 	f := map[ops.Func]store.PartialFunc{ops.Count: store.CountValues, ops.Sum: store.SumValues, ops.Min: store.MinValue, ops.Max: store.MaxValue}[x.Func]

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/dolthub/go-mysql-server/sql"
@@ -30,6 +31,8 @@ func (a authorization) HandleAuth(ctx *sql.Context, state sql.AuthorizationQuery
 		command = ""
 	case first == "GRANT" || first == "REVOKE":
 		command = first
+	case what.AuthType == sqlparser.AuthType_SHOW: // any privilege would do, and MySQL names this one
+		command = sqlparser.AuthType_SELECT
 	}
 	object := deniedObject(ctx, what)
 	return sqlerr.New(sqlerr.NotGranted, "%s", strings.TrimSpace(command+" command denied to user "+deniedUser(err)+object)).WithCause(err)
@@ -87,12 +90,24 @@ func deniedUser(err error) string {
 	return user
 }
 
-// authorizeShow has SHOW CREATE TABLE and SHOW CREATE VIEW need SELECT, as reading does: the engine shows a definition to everybody.
+// authorizeShow has SHOW CREATE TABLE and SHOW CREATE VIEW need SELECT, as reading does: the engine shows a definition to everybody. SHOW COLUMNS, which DESCRIBE of a
+// table is, and SHOW INDEX need some privilege on the table.
 func authorizeShow(show *sqlparser.Show) {
 	switch strings.ToLower(show.Type) {
 	case "create table", "create view":
 		show.Auth = selectOf(show.Table.DbQualifier.String(), show.Table.Name.String())
+	case "columns", "fields", "index":
+		show.Auth = selectOf(cmp.Or(databaseOf(show), show.Table.DbQualifier.String()), show.Table.Name.String())
+		show.Auth.AuthType = sqlparser.AuthType_SHOW
 	}
+}
+
+// databaseOf is the database that FROM or IN of a SHOW names behind the table, which wins over one before its name.
+func databaseOf(show *sqlparser.Show) string {
+	if o := show.ShowTablesOpt; o != nil && o.DbName != "" {
+		return o.DbName
+	}
+	return show.Database
 }
 
 // selectOf is the need of SELECT on a table.

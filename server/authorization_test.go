@@ -1,6 +1,7 @@
 package server
 
 import (
+	"database/sql"
 	"strings"
 	"testing"
 )
@@ -55,12 +56,14 @@ func TestWhoMayNotReadATableIsToldTheSameByAll(t *testing.T) {
 		"CREATE FLOW f AS INSERT INTO write_kafka(bootstrapServers => '" + b.Addrs[0] + "', topic => 'copies') SELECT value FROM " + ordersRead(b),
 		"CREATE USER stranger IDENTIFIED BY 'p'", "GRANT SELECT ON other.* TO stranger", "CREATE USER guest IDENTIFIED BY 'p'", "GRANT SELECT ON main.plain TO guest",
 		"CREATE USER reader IDENTIFIED BY 'p'", "GRANT SELECT ON main.there TO reader", "GRANT SELECT ON main.f TO reader",
+		"CREATE USER writer IDENTIFIED BY 'p'", "GRANT INSERT ON main.plain TO writer",
 	} {
 		do(t, db, s)
 	}
 	statements := []string{
 		"SELECT * FROM main.%", "SELECT * FROM event_log(TABLE(main.%))", "SELECT * FROM event_log(main.%) AS l JOIN event_log(main.%) AS m", "EXPLAIN SELECT * FROM event_log(main.%)",
 		"SHOW CREATE TABLE main.%", "SHOW CREATE STREAMING TABLE main.%", "SHOW CREATE FLOW main.%", "DESCRIBE EXTENDED main.%",
+		"DESCRIBE main.%", "SHOW COLUMNS FROM main.%", "SHOW FULL FIELDS FROM % FROM main", "SHOW COLUMNS FROM other.% FROM main", "SHOW INDEX FROM main.%", "SHOW KEYS FROM % FROM main",
 	}
 	for _, user := range []string{"stranger:p@/other", "guest:p@/main"} {
 		as := r.connect(t, user)
@@ -77,7 +80,19 @@ func TestWhoMayNotReadATableIsToldTheSameByAll(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	for s, message := range map[string]string{"SELECT * FROM event_log(nowhere)": "table 'main.nowhere' does not exist", "SELECT * FROM event_log(plain)": "table 'main.plain' is not a streaming table"} {
+	// Whatever privilege there is, it is enough for the names of columns.
+	writer := r.connect(t, "writer:p@/")
+	for _, s := range []string{"DESCRIBE main.plain", "SHOW COLUMNS FROM plain FROM main", "SHOW INDEX FROM main.plain"} {
+		for _, db := range []*sql.DB{writer, r.connect(t, "guest:p@/main")} {
+			if got, err := values(db, s); err != nil || strings.Contains(s, "INDEX") != (got == "") {
+				t.Errorf("%s: %q, %v", s, got, err)
+			}
+		}
+	}
+	gives(t, writer, "SHOW COLUMNS FROM information_schema.engines LIKE 'XA'", "XA|varchar(3) CHARACTER SET utf8mb3 COLLATE utf8mb3_general_ci|YES|||")
+	_, err := rows(writer, "DESCRIBE main.there")
+	wantError(t, err, 1142, "42000", "SELECT command denied to user 'writer'@'%' for table 'main.there'")
+	for s, message := range map[string]string{"DESCRIBE nowhere": "nowhere", "SELECT * FROM event_log(nowhere)": "table 'main.nowhere' does not exist", "SELECT * FROM event_log(plain)": "table 'main.plain' is not a streaming table"} {
 		if err := attempt(db, s); err == nil || !strings.Contains(err.Error(), message) {
 			t.Errorf("%s: %v", s, err)
 		}

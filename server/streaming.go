@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -164,7 +165,7 @@ func (x *session) declared(c *sql.Context, name streaming.Name, list []dialect.S
 	}
 	var parts []string
 	for _, col := range list {
-		parts = append(parts, backquoted(col.Name)+" "+col.Type)
+		parts = append(parts, backquoted(col.Name)+" "+cmp.Or(col.Type, "INT"))
 	}
 	db := name.Database
 	if !x.engine.provider.HasDatabase(c, db) {
@@ -181,7 +182,10 @@ func (x *session) declared(c *sql.Context, name streaming.Name, list []dialect.S
 	columns := make([]streaming.Column, len(fields))
 	for i, f := range fields {
 		f.Nullable = true
-		columns[i] = streaming.Column{Field: f, SQL: typeText(schema.Schema[i].Type), NotNull: list[i].NotNull, Comment: list[i].Comment}
+		columns[i] = streaming.Column{Field: f, NotNull: list[i].NotNull, Comment: list[i].Comment}
+		if list[i].Type != "" {
+			columns[i].SQL = typeText(schema.Schema[i].Type)
+		}
 	}
 	return columns, nil
 }

@@ -18,11 +18,7 @@ import (
 func rulesOf(list []dialect.StreamingColumn) []catalog.StreamingColumn {
 	var columns []catalog.StreamingColumn
 	for _, c := range list {
-		rule := catalog.StreamingColumn{Name: c.Name, NotNull: c.NotNull, Default: c.Default, Generated: c.Generated, Comment: c.Comment}
-		if c.Castable {
-			rule.Cast = c.Written
-		}
-		columns = append(columns, rule)
+		columns = append(columns, catalog.StreamingColumn{Name: c.Name, Cast: c.Cast, NotNull: c.NotNull, Default: c.Default, Generated: c.Generated, Comment: c.Comment})
 	}
 	return columns
 }

@@ -292,3 +292,42 @@ func TestConstantsThatFailForEveryRecordAreRefused(t *testing.T) {
 	do(t, db, "CREATE STREAMING TABLE lenient AS SELECT 1/0 AS a, offset"+from)
 	gives(t, db, "SELECT count(*), count(a) FROM lenient", "10|0")
 }
+
+// A user listed the columns as they wanted them: "declared timestamp, and the query gives datetime(3)", and the same of a topic declared STRING. Without the type, as the hint said, it was a
+// syntax error.
+func TestListedColumnsMayBeWiderThanTheQuery(t *testing.T) {
+	b, cl, _ := ordersTopic(t, 2)
+	dir := t.TempDir()
+	r := start(t, func(c *Config) { c.DataDir = dir })
+	db := r.root(t)
+	do(t, db, `CREATE STREAMING TABLE t (o DECIMAL(22,1), ts TIMESTAMP NOT NULL COMMENT 'of the record', s STRING, l LONGTEXT, p BIGINT, price DECIMAL(12,4), f DOUBLE, k,
+			later TIMESTAMP GENERATED ALWAYS AS (ts + INTERVAL 1 DAY), CONSTRAINT new EXPECT (ts > '2000-01-01'), CONSTRAINT small EXPECT (p < 5))
+		AS SELECT offset o, timestamp ts, topic s, topic l, partition p, value:amount::decimal(8,2) AS price, value:amount::float AS f, key k FROM `+ordersRead(b))
+	gives(t, db, "SELECT column_name, column_type FROM information_schema.columns WHERE table_name = 't' ORDER BY ordinal_position",
+		"o|decimal(22,1)\nts|datetime(6)\ns|longtext\nl|longtext\np|bigint\nprice|decimal(12,4)\nf|double\nk|longblob\nlater|datetime(6)")
+	const read = "SELECT o, s, l, p, price, f, ts = later - INTERVAL 1 DAY FROM t ORDER BY p, o"
+	gives(t, db, read, "0.0|orders|orders|0|0.5000|0.5|1\n0.0|orders|orders|1|1.5000|1.5|1")
+	do(t, db, "ALTER STREAMING TABLE t ADD COLUMN (note STRING)")
+	if got, err := values(db, "SHOW CREATE TABLE t"); err != nil || !strings.Contains(got, "  `k`,\n") || !strings.Contains(got, "`ts` TIMESTAMP NOT NULL COMMENT") {
+		t.Errorf("SHOW CREATE TABLE: %s, %v", got, err)
+	}
+	r.stop()
+	r = start(t, func(c *Config) { c.DataDir = dir })
+	testkit.Produce(t, cl, &kgo.Record{Topic: "orders", Partition: 1, Value: []byte(`{"amount":7}`)})
+	comes(t, r, read, "0.0|orders|orders|0|0.5000|0.5|1\n0.0|orders|orders|1|1.5000|1.5|1\n1.0|orders|orders|1|7.0000|7|1")
+	db = r.root(t)
+	for columns, message := range map[string]string{
+		"(o INT, ts, s)":          "column 'o' is declared int, and the query gives bigint",
+		"(o, ts DATETIME(0), s)":  "column 'ts' is declared datetime, and the query gives datetime(3)",
+		"(o, ts, s VARCHAR(200))": "column 's' is declared varchar(200), and the query gives varchar(249)",
+		"(o, ts, s, n)":           "column 'n' has no type, and the query does not give it one",
+		"(o, ts, s, n DEFAULT 1)": "column 'n' has no type",
+	} {
+		if err := attempt(db, "CREATE STREAMING TABLE u "+columns+" AS SELECT offset o, timestamp ts, topic s FROM "+ordersRead(b)); err == nil || !strings.Contains(err.Error(), message) {
+			t.Errorf("%s: %v, want %q", columns, err, message)
+		}
+	}
+	if err := attempt(db, "ALTER STREAMING TABLE t ADD COLUMN (more)"); err == nil || !strings.Contains(err.Error(), "a type is missing") {
+		t.Errorf("ADD COLUMN without a type: %v", err)
+	}
+}

@@ -54,6 +54,9 @@ func (p streamPlanner) Plan(ctx context.Context, d catalog.Streaming, table stri
 			return nil, fault(c, err)
 		}
 	}
+	if err := q.widen(c, &d, table); err != nil {
+		return nil, fault(c, err)
+	}
 	query := slices.Clone(q.columns)
 	if err := q.obey(c, &d, table); err != nil {
 		return nil, fault(c, err)

@@ -43,16 +43,32 @@ func (c *Create) columns(query, added []Column) ([]Column, error) {
 		if !ok {
 			return nil, sqlerr.New(sqlerr.NoColumn, "the query gives a column '%s', which the list of columns lacks", q.Name).WithHint("the list must have every column of the query; more are NULL")
 		}
-		if out[i].Type != q.Type || !strings.EqualFold(out[i].SQL, q.SQL) {
-			return nil, sqlerr.New(sqlerr.OptionInvalid, "column '%s' is declared %s, and the query gives %s", q.Name, shortType(out[i].SQL), shortType(q.SQL)).
-				WithHint("cast it in the query, such as %s::%s AS %s, or leave the type out of the list", q.Name, shortType(out[i].SQL), q.Name)
+		switch {
+		case out[i].SQL == "":
+			out[i].Field, out[i].SQL = q.Field, q.SQL
+		case out[i].Type != q.Type || !Widens(out[i], q): // where only a cast makes it fit, the planner has put it around the query
+			return nil, doesNotFit(out[i], q)
 		}
 		out[i].Name, out[i].Nullable = q.Name, q.Nullable // batches are matched by name
+	}
+	for _, o := range out {
+		if o.SQL == "" {
+			return nil, sqlerr.New(sqlerr.OptionMissing, "column '%s' has no type, and the query does not give it one", o.Name).WithHint("write a type behind the name, or give the column in the query")
+		}
 	}
 	if err := typed(out, added); err != nil {
 		return nil, err
 	}
 	return out, c.checkNames(out)
+}
+
+// doesNotFit is the error about a column that is declared with a type that cannot hold what the query gives.
+func doesNotFit(declared, given Column) *sqlerr.Error {
+	err := sqlerr.New(sqlerr.OptionInvalid, "column '%s' is declared %s, and the query gives %s", given.Name, shortType(declared.SQL), shortType(given.SQL))
+	if name := shortType(declared.SQL); !strings.ContainsAny(name, "( ") || strings.HasPrefix(name, "decimal") {
+		return err.WithHint("cast it in the query, such as %s::%s AS %s, or declare it %s, or without a type", given.Name, name, given.Name, shortType(given.SQL))
+	}
+	return err.WithHint("declare it %s, or without a type", shortType(given.SQL))
 }
 
 // typed wants the columns that a definition computes to have the types that they are declared with.

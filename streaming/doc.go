@@ -46,7 +46,7 @@ type Planned struct {
 // Column is a column of a query or of a table.
 type Column struct {
 	column.Field
-	// SQL is the type as CREATE TABLE has it.
+	// SQL is the type as CREATE TABLE has it, empty for one that is listed without a type and has that of the query.
 	SQL     string
 	NotNull bool
 	Comment string

@@ -408,7 +408,7 @@ func (r *rewriter) alterStreaming(i int) (Statement, *sqlerr.Error) {
 		}
 		for {
 			var col StreamingColumn
-			if col, _, i, err = r.streamingColumn(i); err != nil {
+			if col, _, i, err = r.streamingColumn(i, false); err != nil {
 				return nil, err
 			}
 			s.Add = append(s.Add, col)

@@ -9,10 +9,10 @@ import (
 // StreamingColumn is a column that a definition names.
 type StreamingColumn struct {
 	Name string
-	// Type is what CREATE TABLE of MySQL calls it; Written is what the user wrote, which a cast takes too when Castable.
-	Type, Written string
-	Castable      bool
-	NotNull       bool
+	// Type is what CREATE TABLE of MySQL calls it; Written is what the user wrote, and Cast what a cast to it is written as, empty when there is none. All are
+	// empty when the column has the type of the query.
+	Type, Written, Cast string
+	NotNull             bool
 	// Default and Generated are the texts of the expressions that give the column its values, empty without one.
 	Default, Generated string
 	Comment            string
@@ -56,7 +56,7 @@ func (r *rewriter) streamingColumns(c *CreateStreamingTable, i int) (int, *sqler
 		default:
 			var col StreamingColumn
 			var key bool
-			if col, key, i, err = r.streamingColumn(i); err != nil {
+			if col, key, i, err = r.streamingColumn(i, true); err != nil {
 				return i, err
 			}
 			if key {
@@ -166,6 +166,14 @@ var ddlTypes = map[string]string{"STRING": "LONGTEXT", "BINARY": "LONGBLOB", "TI
 // mysqlColumns are types of MySQL that a column may have and a cast does not name.
 const mysqlColumns = "varchar|char|varbinary|datetime|time|tinytext|text|mediumtext|longtext|tinyblob|blob|mediumblob|longblob|tinyint|smallint|mediumint|int|bigint|float|double"
 
+// mysqlWidest are the types of MySQL that a type of casts is kept as.
+var mysqlWidest = map[string]string{"longtext": "STRING", "longblob": "BINARY", "datetime(6)": "TIMESTAMP_NTZ"}
+
+// untyped reports whether the list goes on at token i in place of a type.
+func (r *rewriter) untyped(i int) bool {
+	return r.tokens[i].is(',') || r.tokens[i].is(')') || r.words(i, "not|primary|comment|default|generated")
+}
+
 // columnType reads a type: one that a cast takes, or one of MySQL.
 func (r *rewriter) columnType(col *StreamingColumn, i int) (int, *sqlerr.Error) {
 	first := i
@@ -185,7 +193,7 @@ func (r *rewriter) columnType(col *StreamingColumn, i int) (int, *sqlerr.Error) 
 			i += 2
 		}
 		col.Written = r.source[r.tokens[first].start:r.tokens[i-1].end]
-		col.Type = col.Written
+		col.Type, col.Cast = col.Written, mysqlWidest[strings.ToLower(col.Written)]
 		return i, nil
 	}
 	var err *sqlerr.Error
@@ -195,18 +203,23 @@ func (r *rewriter) columnType(col *StreamingColumn, i int) (int, *sqlerr.Error) 
 	if other, ok := ddlTypes[col.Type]; ok {
 		col.Type = other
 	}
-	col.Written, col.Castable = r.source[r.tokens[first].start:r.tokens[i-1].end], true
+	col.Written = r.source[r.tokens[first].start:r.tokens[i-1].end]
+	col.Cast = col.Written
 	return i, nil
 }
 
-// streamingColumn reads name type [NOT NULL] [COMMENT 's'] [DEFAULT e] [GENERATED ALWAYS AS (e)] [PRIMARY KEY], what follows the type in any order.
-func (r *rewriter) streamingColumn(i int) (col StreamingColumn, key bool, next int, err *sqlerr.Error) {
+// streamingColumn reads name [type] [NOT NULL] [COMMENT 's'] [DEFAULT e] [GENERATED ALWAYS AS (e)] [PRIMARY KEY], what follows the type in any order. A column of a
+// table that has a query may have the type of that.
+func (r *rewriter) streamingColumn(i int, ofQuery bool) (col StreamingColumn, key bool, next int, err *sqlerr.Error) {
 	t := r.tokens[i]
 	if !t.identifier() {
 		return col, false, i, r.errorAt(t.start, "the name of a column is expected")
 	}
 	col = StreamingColumn{Name: r.name(t), Pos: t.start}
-	if i, err = r.columnType(&col, i+1); err != nil {
+	i++
+	if ofQuery && r.untyped(i) {
+		// the rules follow
+	} else if i, err = r.columnType(&col, i); err != nil {
 		return col, false, i, err
 	}
 	for {

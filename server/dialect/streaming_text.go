@@ -63,7 +63,10 @@ func (c CreateStreamingTable) list(m Mode) []string {
 }
 
 func (c StreamingColumn) text(m Mode) string {
-	text := quote(c.Name) + " " + c.Written
+	text := quote(c.Name)
+	if c.Written != "" {
+		text += " " + c.Written
+	}
 	if c.NotNull {
 		text += " NOT NULL"
 	}

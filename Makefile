@@ -23,7 +23,7 @@ build: ## the static binary, bin/millrace
 	go build -tags $(TAGS) -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o bin/millrace ./cmd/millrace
 
 .PHONY: demo
-demo: build ## embedded broker, sample topics, a tour of statements; needs nothing but Go
+demo: build ## embedded broker, sample topics, a tour of statements; needs nothing but Go. bin/millrace demo stays
 	bin/millrace demo --tour
 
 .PHONY: test

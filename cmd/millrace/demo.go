@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/alecthomas/kong"
 	"golang.org/x/sync/errgroup"
 
 	"millrace/internal/demo"
@@ -18,15 +19,22 @@ import (
 
 type demoCommand struct {
 	serverFlags
-	Kafka string `help:"Use this broker instead of an embedded one." placeholder:"HOST:PORT"`
-	Tour  bool   `help:"End after the statements of the tour."`
+	Kafka          string `help:"Use this broker instead of an embedded one." placeholder:"HOST:PORT" xor:"broker"`
+	BrokerListen   string `help:"Address of the embedded broker. Default: 127.0.0.1:9092, as in the examples of the documentation, or another port when that is taken." placeholder:"ADDR" xor:"broker"`
+	RegistryListen string `help:"Address of the embedded schema registry. Default: 127.0.0.1:8081, or another port when that is taken." placeholder:"ADDR"`
+	Tour           bool   `help:"End after the statements of the tour."`
 }
 
 // Help is shown by millrace demo --help.
 func (demoCommand) Help() string {
 	return `Starts a broker and a schema registry inside the process, fills topics of a small shop, runs a few telling statements over the MySQL protocol,
 kills servers of its own to show that nothing is lost, and then keeps producing and serving until it is interrupted. The embedded broker is a convenience for development, not a Kafka.
-A producer that names a new topic makes it, such as: echo hello | kcat -b HOST:PORT -P -t new. The registry takes any schema, compatible or not.
+A producer that names a new topic makes it, such as: echo hello | kcat -b localhost:9092 -P -t new. The registry takes any schema, compatible or not.
+
+The examples of the documentation can be pasted while it runs: broker and registry are at localhost:9092 and localhost:8081. A port that is taken is replaced by
+another one, which is said, unless a flag asked for it. With --tour, which ends by itself, all ports are such that nobody else is in the way.
+
+The demo keeps nothing: topics are in memory, the data of the server in a temporary folder, which is removed at the end. To keep tables, run millrace serve with --data-dir.
 
 Examples:
 
@@ -36,20 +44,17 @@ Examples:
 }
 
 // Run implements the command.
-func (c *demoCommand) Run(ctx context.Context, s *streams) (err error) {
-	if c.LogLevel == "info" {
+func (c *demoCommand) Run(ctx context.Context, line *kong.Context, s *streams) (err error) {
+	if !given(line, "log-level") {
 		c.LogLevel = "warn" // the tour is what is to be read
 	}
+	c.choosePorts(line, s, isFree)
 	scratch, err := os.MkdirTemp("", "millrace-demo-")
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(scratch)) }()
-	c.DataDir = scratch
-	if c.Tour {
-		c.Listen, c.HTTP = "127.0.0.1:0", ""
-	}
-	cfg, err := c.config(s)
+	cfg, err := c.config(s, scratch)
 	if err != nil {
 		return err
 	}
@@ -76,17 +81,17 @@ func (c *demoCommand) parts(s *streams) (brokers string, registry *demo.Registry
 	brokers = c.Kafka
 	closeBroker := func() {}
 	if brokers == "" {
-		broker, err := demo.StartBroker("127.0.0.1:0")
+		broker, err := demo.StartBroker(c.BrokerListen)
 		if err != nil {
-			return "", nil, nil, err
+			return "", nil, nil, fmt.Errorf("'--broker-listen': %w", err)
 		}
 		brokers, closeBroker = broker.Addr(), broker.Close
 		fmt.Fprintf(s.out, "kafka listening on %s\n", brokers)
 	}
-	registry, err = demo.StartRegistry("127.0.0.1:0")
+	registry, err = demo.StartRegistry(c.RegistryListen)
 	if err != nil {
 		closeBroker()
-		return "", nil, nil, err
+		return "", nil, nil, fmt.Errorf("'--registry-listen': %w", err)
 	}
 	fmt.Fprintf(s.out, "registry listening on %s\n", registry.Addr())
 	return brokers, registry, func() error {
@@ -140,6 +145,7 @@ func (c *demoCommand) serve(ctx context.Context, s *streams, cfg server.Config, 
 			return err
 		}
 		if c.Tour {
+			fmt.Fprintln(s.out, "\nThat was the tour; its server has ended. Without --tour, millrace demo stays: it goes on producing, and you can try statements of your own, such as those of README.md.")
 			cancel()
 			return nil
 		}

@@ -70,8 +70,11 @@ func main() {
 // flagsElsewhere are flags of other servers → ours.
 var flagsElsewhere = map[string]string{"port": "listen", "host": "listen", "bind": "listen", "address": "listen", "http-port": "http", "datadir": "data-dir"}
 
-// flagMeant names our flag in the place of one that other servers have; kong itself finds those that are misspelled.
-func flagMeant(message string) string {
+// flagMeant names our flag in the place of one that other servers have, and says why the demo lacks one of serve; kong itself finds those that are misspelled.
+func flagMeant(args []string, message string) string {
+	if slices.Contains(args, "demo") && strings.HasPrefix(message, "unknown flag --data-dir") {
+		return ": the demo keeps nothing; millrace serve --data-dir DIR keeps what it is given"
+	}
 	for theirs, ours := range flagsElsewhere {
 		if name, _, _ := strings.Cut(strings.TrimPrefix(message, "unknown flag --"), ","); name == theirs && !strings.Contains(message, "did you mean") {
 			return ", did you mean \"--" + ours + "\"?"
@@ -109,7 +112,7 @@ func run(ctx context.Context, args, environ []string, s *streams) (code int) {
 	case err == nil:
 		return 0
 	case errors.As(err, &failed):
-		fmt.Fprintf(s.err, "millrace: %v%s\n(millrace --help lists commands and flags)\n", err, flagMeant(err.Error()))
+		fmt.Fprintf(s.err, "millrace: %v%s\n(millrace --help lists commands and flags)\n", err, flagMeant(args, err.Error()))
 	default:
 		fmt.Fprintf(s.err, "millrace: %v\n", err)
 	}

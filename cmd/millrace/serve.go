@@ -35,7 +35,6 @@ type serverFlags struct {
 	logFlags
 	Listen                 string        `help:"Address for MySQL clients; port 0 lets the system choose (default ${default})." default:"127.0.0.1:3307" placeholder:"ADDR"`
 	HTTP                   string        `name:"http" help:"Address for /healthz, /readyz and /metrics; empty turns it off (default ${default})." default:"127.0.0.1:8307" placeholder:"ADDR"`
-	DataDir                string        `help:"Folder for databases, views, users (default ${default})." default:"./millrace-data" placeholder:"DIR"`
 	MaxConnections         int           `help:"Clients at once; more get error 1040 (default ${default})." default:"500" placeholder:"N"`
 	TLSCert                string        `name:"tls-cert" help:"Certificate in PEM form; with it, TLS is offered. Read again on SIGHUP." placeholder:"FILE"`
 	TLSKey                 string        `name:"tls-key" help:"Key of the certificate." placeholder:"FILE"`
@@ -47,25 +46,26 @@ type serverFlags struct {
 	DrainTimeout           time.Duration `help:"Time for running statements to end when the server stops (default ${default})." default:"30s" placeholder:"TIME"`
 }
 
-func (f serverFlags) config(s *streams) (server.Config, error) {
+// config is that of a server whose data is in a folder.
+func (f serverFlags) config(s *streams, dataDir string) (server.Config, error) {
 	c, err := f.engineFlags.config()
 	if err != nil {
 		return c, err
 	}
-	if f.DataDir == "" {
-		return c, errors.New("'--data-dir' is empty: name a folder")
-	}
 	if c.Log, err = f.logger(s); err != nil {
 		return c, err
 	}
-	c.Listen, c.HTTP, c.DataDir, c.MaxConnections = f.Listen, f.HTTP, f.DataDir, f.MaxConnections
+	c.Listen, c.HTTP, c.DataDir, c.MaxConnections = f.Listen, f.HTTP, dataDir, f.MaxConnections
 	c.TLSCert, c.TLSKey, c.TLSCA, c.RequireTLS = f.TLSCert, f.TLSKey, f.TLSCA, f.RequireSecureTransport
 	c.Insecure, c.InitFile, c.StartPaused, c.DrainTimeout = f.Insecure, f.InitFile, f.StartPaused, f.DrainTimeout
 	c.Announce = func(name, address string) { fmt.Fprintf(s.out, "%s listening on %s\n", name, address) }
 	return c, nil
 }
 
-type serveCommand struct{ serverFlags }
+type serveCommand struct {
+	serverFlags
+	DataDir string `help:"Folder for databases, views, users (default ${default})." default:"./millrace-data" placeholder:"DIR"`
+}
 
 // Help is shown by millrace serve --help.
 func (serveCommand) Help() string {
@@ -81,7 +81,10 @@ SIGTERM drains: no new statements, running ones get --drain-timeout, exit code 0
 
 // Run implements the command.
 func (c *serveCommand) Run(ctx context.Context, s *streams) (err error) {
-	cfg, err := c.config(s)
+	if c.DataDir == "" {
+		return errors.New("'--data-dir' is empty: name a folder")
+	}
+	cfg, err := c.config(s, c.DataDir)
 	if err != nil {
 		return err
 	}

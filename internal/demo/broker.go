@@ -22,11 +22,14 @@ type Broker struct {
 	addr    string
 }
 
-// StartBroker listens on listen, host:port with port 0 for a free one. The address that clients are told is the one listened on.
+// StartBroker listens on listen, host:port with port 0 for a free one. The address that clients are told is the one listened on, so that it must be one.
 func StartBroker(listen string) (*Broker, error) {
 	l, err := net.Listen("tcp", listen)
 	if err != nil {
 		return nil, fmt.Errorf("embedded broker: %w", err)
+	}
+	if at, ok := l.Addr().(*net.TCPAddr); ok && at.IP.IsUnspecified() {
+		return nil, errors.Join(fmt.Errorf("embedded broker: '%s' is every address of the machine, and clients are told where it listens: name one that they reach, such as 127.0.0.1:%d", listen, at.Port), l.Close())
 	}
 	taken := false
 	c, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.AllowAutoTopicCreation(), kfake.ListenFn(func(string, string) (net.Listener, error) {

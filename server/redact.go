@@ -75,7 +75,7 @@ func mayHoldSecret(text string) bool {
 	if strings.Contains(lower, "identified") || strings.Contains(lower, "pass") || strings.Contains(lower, "connection") && strings.Contains(lower, "options") {
 		return true
 	}
-	return secretName(lower) || strings.Contains(text, "=>") || strings.Contains(text, "://") && strings.Contains(text, "@")
+	return secretName(lower) || strings.Contains(text, "=>") || strings.Contains(lower, "registry") || strings.Contains(lower, "from_") || strings.Contains(text, "://") && strings.Contains(text, "@")
 }
 
 func secretName(name string) bool {
@@ -106,7 +106,7 @@ type redactor struct {
 	lastLiteral  bool
 	// stores is set in CREATE CONNECTION and CREATE CREDENTIAL: no literal is shown, for a name with a slip says nothing about its value.
 	stores bool
-	// given is the argument whose value is read, nil for none.
+	// given is the argument whose value is read, or the call of a function with options, nil for none.
 	given *given
 	// hidden: something was masked that is no secret by its name.
 	hidden bool
@@ -211,12 +211,18 @@ func (r *redactor) punctuation(c byte) {
 	switch c {
 	case '(', '[', '{':
 		r.depth++
+		switch {
+		case c == '(' && r.given != nil:
+			r.given.opens(r.last, r.depth)
+		case c == '(' && takesOptions(r.last):
+			r.given = &given{depth: r.depth, call: true}
+		}
 	case ')', ']', '}':
 		r.depth--
 		if r.depth < r.at {
 			r.armed = false
 		}
-		if r.given != nil && r.depth < r.given.depth {
+		if r.given != nil && r.given.closes(r.depth) {
 			r.given = nil
 		}
 	case ',':

@@ -13,18 +13,41 @@ import (
 	"millrace/internal/option"
 )
 
-// given is an argument, name => …, whose value a redactor reads. What is given to a name that nobody knows is hidden: who misspells 'sasl.jaas.config' has written
-// a password all the same.
+// given is an argument, name => …, whose value a redactor reads, or the arguments of a function that takes a map of options. What is given to a name that nobody knows
+// is hidden: who misspells 'sasl.jaas.config' has written a password all the same.
 type given struct {
-	// depth is that of the parentheses around the name.
+	// depth is that of the parentheses around the name, or of those of the function.
 	depth int
 	// doubtful: the name is not known.
 	doubtful bool
-	// properties: the value is a map of client properties, as map(name, value, …) or the text of a JSON object. commas counts those inside, and value says that the
-	// name before it is not known.
+	// properties: the value is a map of client properties, as map(name, value, …) or the text of a JSON object.
 	properties bool
-	commas     int
-	value      bool
+	// call: these are the arguments of a function, of which a map, or the text of a JSON object, may hold options.
+	call bool
+	// pairs is the depth of the parentheses of map(…), 0 outside. There, commas counts the commas, and value says that the name before them is not known.
+	pairs  int
+	commas int
+	value  bool
+}
+
+// takesOptions reports whether a function takes options of a schema registry.
+func takesOptions(function string) bool {
+	return function == "from_avro" || function == "from_json" || function == "from_protobuf"
+}
+
+// opens notes parentheses behind a word, by which depth became what it is.
+func (g *given) opens(word string, depth int) {
+	if word == "map" && g.pairs == 0 && (g.properties || g.call) {
+		g.pairs, g.commas, g.value = depth, 0, false
+	}
+}
+
+// closes notes that parentheses were left for depth, and reports whether the argument is among them.
+func (g *given) closes(depth int) bool {
+	if depth < g.pairs {
+		g.pairs = 0
+	}
+	return depth < g.depth
 }
 
 // givenTo is what to think of the value of an argument.
@@ -64,35 +87,67 @@ func knownProperty(name string) bool {
 	return o != nil && !slices.ContainsFunc(append([]string{o.Name}, o.Aliases...), func(n string) bool { return strings.HasSuffix(n, "*") })
 }
 
+// knownOption reports whether a map of options may have a name.
+func (g *given) knownOption(name string) bool {
+	if g.call {
+		return strings.EqualFold(name, "mode") || !givenTo(name, 0).doubtful
+	}
+	return knownProperty(name)
+}
+
 // comma notes a comma, and reports whether it ends the argument.
 func (g *given) comma(depth int) bool {
-	if depth <= g.depth {
-		return true
+	switch {
+	case g.pairs == 0:
+		return !g.call && depth <= g.depth
+	case depth == g.pairs:
+		if g.commas++; g.commas%2 == 0 {
+			g.value = false
+		}
 	}
-	g.commas++
 	return false
 }
 
 // hides reports whether a literal in the value is not to be shown.
 func (g *given) hides(content string) bool {
 	switch {
-	case !g.properties:
+	case g.pairs > 0 && g.commas%2 == 0:
+		g.value = g.value || !g.knownOption(content)
+		return false
+	case g.pairs > 0:
+		return g.value
+	case g.call:
+		object, ok := objectOf(content)
+		return ok && namesRegistry(object) && !g.knowsAll(object)
+	case g.properties:
+		object, ok := objectOf(content)
+		return !ok || !g.knowsAll(object)
+	default:
 		return g.doubtful
-	case strings.HasPrefix(strings.TrimSpace(content), "{"):
-		var object map[string]json.RawMessage
-		if json.Unmarshal([]byte(content), &object) != nil {
+	}
+}
+
+// objectOf are the members of the text of a JSON object.
+func objectOf(content string) (object map[string]json.RawMessage, ok bool) {
+	err := json.Unmarshal([]byte(content), &object)
+	return object, err == nil && object != nil
+}
+
+// namesRegistry tells options from schemas, which are objects too.
+func namesRegistry(object map[string]json.RawMessage) bool {
+	for name := range object {
+		if strings.Contains(strings.ToLower(name), "registry") {
 			return true
 		}
-		for name := range object {
-			if !knownProperty(name) {
-				return true
-			}
-		}
-		return false
-	case g.commas%2 == 0:
-		g.value = !knownProperty(content)
-		return false
-	default:
-		return g.value
 	}
+	return false
+}
+
+func (g *given) knowsAll(object map[string]json.RawMessage) bool {
+	for name := range object {
+		if !g.knownOption(name) {
+			return false
+		}
+	}
+	return true
 }

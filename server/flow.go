@@ -12,7 +12,6 @@ import (
 	"millrace/internal/column"
 	"millrace/internal/kafka"
 	"millrace/internal/sqlerr"
-	"millrace/planner"
 	"millrace/server/dialect"
 	"millrace/streaming"
 	"millrace/streaming/executor"
@@ -207,7 +206,7 @@ func (x *session) createFlow(c *sql.Context, st *statement, own dialect.CreateFl
 	}
 	create := streaming.Create{
 		Name: name, IfNotExists: own.IfNotExists, Async: true, Unvalidated: mode == createBlind, Comment: own.Comment,
-		Warn: func(format string, args ...any) { c.Warn(planner.WarningCode, format, args...) },
+		Warn: warnings(c),
 		Definition: catalog.Streaming{
 			Create: st.text, Query: own.Sink.Query, Sink: own.Sink.Call, SQLMode: sql.LoadSqlMode(c).String(), Database: x.sql.GetCurrentDatabase(), User: x.client.User, Host: x.client.Address,
 		},

@@ -43,7 +43,9 @@ func (x *session) streamingStatement(c *sql.Context, st *statement, r results) e
 		err = x.createStreaming(c, st, own)
 	case dialect.RefreshStreamingTable:
 		if err = x.engine.administerStreaming(c, "refresh a streaming table"); err == nil {
-			err = x.waits(c, func(ctx context.Context) error { return m.Refresh(ctx, x.nameOf(own.Table), own.Full, own.Async) })
+			err = x.waits(c, func(ctx context.Context) error {
+				return m.Refresh(ctx, x.nameOf(own.Table), own.Full, own.Async, warnings(c))
+			})
 		}
 	case dialect.AlterStreamingTable:
 		if err = x.engine.administerStreaming(c, "alter a streaming table"); err == nil {
@@ -70,6 +72,11 @@ func (x *session) nameOf(n dialect.TableName) streaming.Name {
 		n.Database = x.sql.GetCurrentDatabase()
 	}
 	return streaming.Name{Database: n.Database, Table: n.Name}
+}
+
+// warnings gives a statement what a load has to tell.
+func warnings(c *sql.Context) streaming.Warn {
+	return func(format string, args ...any) { c.Warn(planner.WarningCode, format, args...) }
 }
 
 // createModes are the values of streaming_table_create.
@@ -107,7 +114,7 @@ func (x *session) createStreaming(c *sql.Context, st *statement, own dialect.Cre
 	}
 	create := streaming.Create{
 		Name: name, PrimaryKey: own.PrimaryKey, Cluster: own.Cluster, Refresh: own.Refresh, IfNotExists: own.IfNotExists, Async: mode == createAsync, Unvalidated: mode == createBlind,
-		Warn: func(format string, args ...any) { c.Warn(planner.WarningCode, format, args...) },
+		Warn: warnings(c),
 		Definition: catalog.Streaming{
 			Create: st.text, Query: own.Query, SQLMode: sql.LoadSqlMode(c).String(), Database: x.sql.GetCurrentDatabase(), User: x.client.User, Host: x.client.Address,
 			Columns: rulesOf(own.Columns), Expectations: expectationsOf(own.Expectations),

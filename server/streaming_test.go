@@ -225,6 +225,14 @@ func TestBadRecordsGoToTheTableOfErrors(t *testing.T) {
 	r := start(t)
 	db := r.root(t)
 	do(t, db, fmt.Sprintf("CREATE STREAMING TABLE t AS SELECT value:id::bigint AS id FROM STREAM read_kafka(bootstrapServers => '%s', subscribe => 'orders', startingOffsets => 'earliest')", b.Addrs[0]))
+	// CREATE said "0 rows affected", and nothing of the record that is missing.
+	gives(t, db, "SHOW WARNINGS", "Warning|1105|1 record was bad: the table 'main.t$errors' keeps it, and why")
+	do(t, db, "REFRESH STREAMING TABLE t")
+	gives(t, db, "SHOW WARNINGS", "")
+	do(t, db, "ALTER STREAMING TABLE t PAUSE")
+	do(t, db, "ALTER STREAMING TABLE t RESUME")
+	do(t, db, "REFRESH STREAMING TABLE t FULL")
+	gives(t, db, "SHOW WARNINGS", "Warning|1105|1 record was bad: the table 'main.t$errors' keeps it, and why")
 	gives(t, db, "SELECT id FROM t ORDER BY id", "1\n2")
 	gives(t, db, "SELECT topic, partition, offset, key::string, value::string FROM `t$errors`", `orders|0|1|k|{"id":"x"}`)
 	send(`{"id":3}`, `{"id":""}`, `{"id":{}}`, `{"id":4}`)
@@ -233,6 +241,7 @@ func TestBadRecordsGoToTheTableOfErrors(t *testing.T) {
 	comes(t, r, "SELECT state FROM information_schema.streaming_tables", "running")
 	// The row path has the same result: the engine computes what no kernel does.
 	do(t, db, fmt.Sprintf("CREATE STREAMING TABLE slow AS SELECT value:id::bigint AS id, soundex(key::string) AS s FROM STREAM read_kafka(bootstrapServers => '%s', subscribe => 'orders', startingOffsets => 'earliest')", b.Addrs[0]))
+	gives(t, db, "SHOW WARNINGS", "Warning|1105|3 records were bad: the table 'main.slow$errors' keeps them, and why")
 	gives(t, db, "SELECT id, s FROM slow ORDER BY id", "1|K000\n2|K000\n3|K000\n4|K000")
 	gives(t, db, "SELECT count(*) FROM `slow$errors`", "3")
 }

@@ -40,6 +40,7 @@ func (m *Manager) change(ctx context.Context, c Create, old catalog.Table, colum
 		m.launch(c.Name, old) // columns that were added are NULL until somebody names them
 		return awaited{}, err
 	}
+	bad := m.bad(ctx, id)
 	x := m.launch(c.Name, t)
 	if m.isPaused(t) {
 		return awaited{}, nil
@@ -48,7 +49,7 @@ func (m *Manager) change(ctx context.Context, c Create, old catalog.Table, colum
 	if v == nil {
 		return awaited{table: x}, nil
 	}
-	return awaited{x, t.Streaming.Refreshed, v.ends}, nil
+	return awaited{x, t.Streaming.Refreshed, v.ends, bad}, nil
 }
 
 // needsFull is the error for a change that the rows that are there do not survive.

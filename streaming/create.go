@@ -31,9 +31,11 @@ type Create struct {
 	IfNotExists bool
 	// Unvalidated tables are made without reaching Kafka. Async ones are not waited for.
 	Unvalidated, Async bool
-	// Warn takes what the user should know.
-	Warn func(format string, args ...any)
+	Warn               Warn
 }
+
+// Warn takes what the user of a statement should know.
+type Warn func(format string, args ...any)
 
 // Create makes a table, or changes it where the statement says OR REFRESH, and waits for the initial load unless told otherwise. When ctx ends while it waits, the
 // table stays and goes on loading.
@@ -42,7 +44,7 @@ func (m *Manager) Create(ctx context.Context, c Create) error {
 	if err != nil || made.table == nil || c.Async || c.Unvalidated {
 		return err
 	}
-	err = m.wait(ctx, made)
+	err = m.wait(ctx, made, c.Warn)
 	if e, ok := sqlerr.As(err); ok && made.table.Status().State == executor.Failed {
 		return stays(c.Name, e)
 	}
@@ -79,14 +81,17 @@ type awaited struct {
 	table   *executor.Table
 	refresh int64
 	target  map[store.Partition]int64
+	// bad is how many bad records the table had kept before.
+	bad int64
 }
 
-// wait waits for a load, and has retention look at what it has brought.
-func (m *Manager) wait(ctx context.Context, a awaited) error {
+// wait waits for a load, warns of bad records that it has met, and has retention look at what it has brought.
+func (m *Manager) wait(ctx context.Context, a awaited, warn Warn) error {
 	a.begins(ctx)
 	for {
 		err := a.table.Await(ctx, a.refresh, a.target)
 		if err == nil {
+			m.warnOfBad(ctx, a, warn)
 			m.retainer.due(a.table.ID)
 			return nil
 		}

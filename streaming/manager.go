@@ -265,12 +265,12 @@ func (m *Manager) dropRows(ctx context.Context, id string) error {
 }
 
 // Refresh reads what the topics hold now. With full the table is emptied first and read from its start. Without async it waits until that is there.
-func (m *Manager) Refresh(ctx context.Context, n Name, full, async bool) error {
+func (m *Manager) Refresh(ctx context.Context, n Name, full, async bool, warn Warn) error {
 	refreshed, err := m.refresh(ctx, n, full)
 	if err != nil || async {
 		return err
 	}
-	return m.wait(ctx, refreshed)
+	return m.wait(ctx, refreshed, warn)
 }
 
 func (m *Manager) refresh(ctx context.Context, n Name, full bool) (awaited, error) {
@@ -292,7 +292,9 @@ func (m *Manager) refresh(ctx context.Context, n Name, full bool) (awaited, erro
 	if err != nil {
 		return awaited{}, err
 	}
+	bad := m.bad(ctx, store.TableID(t.ID))
 	if full {
+		bad = 0 // they go with the rows
 		m.halt(n)
 		if err := m.Store.TruncateTable(ctx, store.TableID(t.ID)); err != nil {
 			m.launch(n, t)
@@ -309,7 +311,7 @@ func (m *Manager) refresh(ctx context.Context, n Name, full bool) (awaited, erro
 		return awaited{}, err
 	}
 	x.Refresh(t.Streaming.Refreshed)
-	return awaited{x, t.Streaming.Refreshed, v.ends}, nil
+	return awaited{x, t.Streaming.Refreshed, v.ends, bad}, nil
 }
 
 // Pause stops a table; it stays paused over restarts.

@@ -114,12 +114,18 @@ func (k *kept) openPostgres(ctx context.Context, cfg Config) (err error) {
 // storeURL is the URL of the store with its password. Errors hold nothing of either.
 func storeURL(text string) (string, error) {
 	password := os.Getenv(passwordVariable)
-	u, err := url.Parse(text)
-	if err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql" {
+	if !strings.HasPrefix(text, "postgres://") && !strings.HasPrefix(text, "postgresql://") {
 		return "", errors.New("'--store' is neither the word embedded nor a URL such as postgres://user@host:5432/database")
+	}
+	if err := pgcatalog.CheckURL(text); err != nil {
+		return "", err
 	}
 	if password == "" {
 		return text, nil
+	}
+	u, err := url.Parse(text)
+	if err != nil {
+		return "", err // CheckURL has parsed it
 	}
 	user := ""
 	if u.User != nil {

@@ -112,7 +112,9 @@ func TestYAMLTakesListsAndUnderscores(t *testing.T) {
 func TestStoresThatCannotBeUsed(t *testing.T) {
 	for store, want := range map[string]string{
 		"mysql://u:canary@h/d":                "'--store' is neither the word embedded nor a URL such as postgres://",
-		"postgres://u:canary@[::1/d":          "'--store' is neither the word embedded nor a URL such as postgres://",
+		"postgres://u:canary@[::1/d":          "'--store' cannot be read: its URL has a character that no URL has there",
+		"postgres://u:pa@canary@h/d":          "'--store' cannot be read: its URL has more than one '@'\nhint: characters such as '@'",
+		"postgres://u:pa@canary/x@h/d":        "has an '@' behind a '/'",
 		"postgres://u:canary@h/d?sslmode=bad": "sslmode",
 	} {
 		if code, _, errs := command(t, nil, "serve", "--data-dir", t.TempDir(), "--store", store); code != 1 || !strings.Contains(errs, want) || strings.Contains(errs, "canary") {

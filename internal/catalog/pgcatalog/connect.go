@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"slices"
 	"strings"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"millrace/internal/option"
 	"millrace/internal/postgres"
 	"millrace/internal/sqlerr"
 )
@@ -21,7 +23,7 @@ func parse(url string) (*pgxpool.Config, error) {
 	config, err := pgxpool.ParseConfig(url)
 	if err != nil {
 		return nil, errors.New("'--store' is no URL of PostgreSQL, or has a parameter with a value that libpq does not know; write postgres://user@host:port/database?sslmode=…, and the password into the variable " +
-			"MILLRACE_STORE_PASSWORD\nhint: characters such as '@', '/', '#', '%' and spaces are percent-encoded in a URL: '%40', '%2F', '%23', '%25', '%20'")
+			"MILLRACE_STORE_PASSWORD\nhint: " + encodingHint)
 	}
 	config.MaxConns, config.MinConns = 2, 0
 	// A server that is silent leaves the next one of the URL its part of an attempt.
@@ -92,10 +94,40 @@ func fault(c *pgxpool.Config, err error) error {
 		return e.WithHint("GRANT CREATE ON DATABASE \"%s\" TO \"%s\" lets it make the schema millrace", database, user)
 	case "25006":
 		return e.WithHint("it only reads: name the primary, or all servers with target_session_attrs=read-write (postgres://a,b/%s?target_session_attrs=read-write)", database)
+	case "42704", "22023": // a parameter that is none of libpq's is set as one of the server's
+		if name := parameterIn(server.Message, c); name != "" {
+			return e.WithHint("the URL of --store sets the parameter '%s'%s", name, meant(name))
+		}
 	case "53300":
 		return e.WithHint("raise max_connections of PostgreSQL, or have fewer clients")
 	}
 	return e
+}
+
+// parameterIn is the name of a parameter of the URL that PostgreSQL refused, empty when its message is about something else.
+func parameterIn(message string, c *pgxpool.Config) string {
+	for name := range c.ConnConfig.RuntimeParams {
+		if strings.Contains(message, `"`+name+`"`) {
+			return name
+		}
+	}
+	return ""
+}
+
+// parameters are those of URLs that are not sent to PostgreSQL.
+var parameters = []string{"sslmode", "sslrootcert", "sslcert", "sslkey", "sslpassword", "sslsni", "sslnegotiation", "target_session_attrs", "connect_timeout", "passfile", "service", "servicefile",
+	"channel_binding", "require_auth", "krbspn", "krbsrvname", "min_protocol_version", "max_protocol_version", "pool_max_conns", "pool_min_conns", "pool_max_conn_lifetime", "pool_max_conn_idle_time",
+	"pool_health_check_period", "default_query_exec_mode", "statement_cache_capacity", "description_cache_capacity", "host", "port", "user", "password", "dbname", "database", "application_name", "options"}
+
+// meant says what a parameter that nobody knows may have been meant to be.
+func meant(name string) string {
+	if slices.Contains(parameters, name) {
+		return "" // it is known, and its value is refused
+	}
+	if near := option.Nearest(name, parameters); near != "" {
+		return ": did you mean '" + near + "'?"
+	}
+	return ", which is neither one of libpq's nor a setting of PostgreSQL with such a value"
 }
 
 // reason is the last cause of an error in one line.

@@ -69,6 +69,8 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 		{"no server", func(u *url.URL) { u.Host = "127.0.0.1:1" }, []string{"postgres://127.0.0.1:1/", "connection refused"}},
 		{"no database", func(u *url.URL) { u.Path = "/nowhere" }, []string{"does not exist", "3D000"}},
 		{"no user", func(u *url.URL) { u.User = url.UserPassword("nobody", "canary") }, []string{"nobody"}},
+		{"a parameter mistyped", func(u *url.URL) { u.RawQuery = "sslmod=disable&sslmode=disable" }, []string{"'sslmod'", "--store", "did you mean 'sslmode'?"}},
+		{"a setting with a bad value", func(u *url.URL) { u.RawQuery = "sslmode=disable&work_mem=much" }, []string{"--store", "'work_mem'"}},
 		{"TLS where there is none", func(u *url.URL) { u.RawQuery = "sslmode=require" }, []string{"TLS"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

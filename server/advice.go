@@ -65,6 +65,12 @@ func advise(ctx context.Context, own *sqlerr.Error) error {
 		return own
 	}
 	name := m[1] + m[2] + m[3] + m[4]
+	if own.Kind == sqlerr.NoTable {
+		if n := flowNamed(c, name); e.hasFlow(c, n) {
+			own.Msg = flowMeant(n).Msg // the code stays: programs ask for it
+			return own.WithHint("%s", flowHint)
+		}
+	}
 	hint := ""
 	switch own.Kind {
 	case sqlerr.NoFunction:

@@ -114,6 +114,9 @@ func (d database) DropView(_ *sql.Context, name string) error {
 	return d.edit(func(db *catalog.Database) error {
 		key := strings.ToLower(name)
 		if _, exists := db.Views[key]; !exists {
+			if t, ok := db.Tables[key]; ok {
+				return notAView(d.Name(), t)
+			}
 			return sql.ErrViewDoesNotExist.New(d.Name(), name)
 		}
 		delete(db.Views, key)

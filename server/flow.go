@@ -147,7 +147,7 @@ func (x *session) flowStatement(c *sql.Context, st *statement, r results) error 
 	case dialect.ShowCreateFlow:
 		name, t, err := x.streamingTable(c, own.Flow)
 		if err == nil && !isFlow(t) {
-			err = noFlow(name)
+			err = tableMeant(name)
 		}
 		if err != nil {
 			return err
@@ -175,7 +175,7 @@ func (x *session) changeFlow(c *sql.Context, n dialect.TableName, ifExists bool,
 	case ok && isFlow(t):
 		return change(c, name)
 	case ok:
-		return sqlerr.New(sqlerr.TableState, "'%s' is a table, not a flow", name)
+		return tableMeant(name)
 	case ifExists:
 		c.Warn(int(sqlerr.UnknownTable.Errno), "flow '%s' does not exist", name)
 		return nil

@@ -105,13 +105,25 @@ func TestWhatAFlowCannotBeIsSaidAtOnce(t *testing.T) {
 		})
 	}
 	do(t, db, flowOf(read, write("out")))
+	do(t, db, "CREATE STREAMING TABLE held AS SELECT value"+from)
+	do(t, db, "REFRESH STREAMING TABLE held")
 	for statement, text := range map[string]string{
-		flowOf(read, write("out")):                        "flow 'main.f' exists",
-		"DROP STREAMING TABLE f":                          "'main.f' is a flow, not a table",
-		"REFRESH STREAMING TABLE f FULL":                  "'main.f' is a flow, not a table",
-		"ALTER STREAMING TABLE f PAUSE":                   "'main.f' is a flow, not a table",
-		"DROP FLOW t":                                     "'main.t' is a table, not a flow",
-		"CREATE TABLE f (id INT)":                         "already exists",
+		flowOf(read, write("out")):       "flow 'main.f' exists",
+		"DROP STREAMING TABLE f":         "'main.f' is a flow, not a table",
+		"REFRESH STREAMING TABLE f FULL": "'main.f' is a flow, not a table",
+		"ALTER STREAMING TABLE f PAUSE":  "'main.f' is a flow, not a table",
+		"DROP FLOW t":                    "'main.t' is a table, not a flow",
+		"SHOW CREATE FLOW t":             "'main.t' is a table, not a flow",
+		// These said that there is no such table, or view, or showed the flow.
+		"DROP TABLE f":               "'main.f' is a flow, not a table",
+		"SELECT * FROM f":            "'main.f' is a flow, not a table",
+		"TRUNCATE main.f":            "'main.f' is a flow, not a table",
+		"SHOW CREATE TABLE f":        "'main.f' is a flow, not a table",
+		"DROP VIEW f":                "'main.f' is not a view",
+		"DROP VIEW IF EXISTS t":      "'main.t' is not a view",
+		"SHOW CREATE VIEW t":         "'main.t' is not a view",
+		"SHOW CREATE VIEW main.held": "'main.held' is not a view",
+		"CREATE TABLE f (id INT)":    "already exists",
 		"CREATE STREAMING TABLE f AS SELECT value" + from: "'main.f' is a flow, not a table",
 	} {
 		if _, err := db.Exec(statement); err == nil || !strings.Contains(err.Error(), text) {
@@ -121,6 +133,12 @@ func TestWhatAFlowCannotBeIsSaidAtOnce(t *testing.T) {
 	if got, err := values(db, "SHOW CREATE FLOW f"); err != nil || !strings.HasPrefix(got, "f|CREATE FLOW f AS INSERT INTO") {
 		t.Errorf("%s, %v", got, err)
 	}
+	do(t, db, strings.Replace(flowOf(read, write("out")), "FLOW f", "FLOW IF NOT EXISTS f", 1))
+	gives(t, db, "SHOW WARNINGS", "Warning|1105|flow 'main.f' exists")
+	// The events of states had no message, and FLOW(f) was a syntax error.
+	comes(t, r, "SELECT event_type, message FROM event_log(FLOW(f)) WHERE event_type IN ('starting', 'running', 'paused') ORDER BY id",
+		"starting|the flow starts to read\nrunning|the flow has read what its topics held when it started, and is running")
+	gives(t, db, "SELECT count(*) FROM event_log(TABLE(held)) WHERE message IS NULL OR details:message IS NULL AND details:flow_progress IS NULL", "0")
 	// Who makes a flow needs both privileges, and keeps needing them.
 	do(t, db, "CREATE USER u IDENTIFIED BY 'p'")
 	do(t, db, "GRANT SELECT ON main.* TO u")

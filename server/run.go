@@ -174,6 +174,12 @@ func (x *session) answer(c *sql.Context, st *statement, values map[string]sqlpar
 	if show, ok := st.ast.(*sqlparser.Show); ok && strings.EqualFold(show.Type, "processlist") {
 		return x.showProcesses(c, show, r)
 	}
+	if show, ok := st.ast.(*sqlparser.Show); ok && strings.EqualFold(show.Type, "create view") {
+		name := dialect.TableName{Database: show.Table.DbQualifier.String(), Name: show.Table.Name.String()}
+		if n, t, err := x.streamingTable(c, name); err == nil {
+			return notAView(n.Database, t)
+		}
+	}
 	var key []string // that SHOW CREATE TABLE shows
 	if show, ok := st.ast.(*sqlparser.Show); ok && strings.EqualFold(show.Type, "create table") {
 		name := dialect.TableName{Database: show.Table.DbQualifier.String(), Name: show.Table.Name.String()}

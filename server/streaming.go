@@ -34,7 +34,7 @@ func (x *session) streamingStatement(c *sql.Context, st *statement, r results) e
 	if n, changes := changedTable(st.own); changes {
 		name := x.nameOf(n)
 		if t, ok := x.engine.catalog.Table(name.Database, name.Table); ok && isFlow(t) {
-			return sqlerr.New(sqlerr.TableState, "'%s' is a flow, not a table", name).WithHint("ALTER FLOW … PAUSE, RESUME and DROP FLOW change it")
+			return flowMeant(name)
 		}
 	}
 	var err error
@@ -285,7 +285,10 @@ func (x *session) showCreateStreaming(c *sql.Context, n dialect.TableName, r res
 	if err != nil {
 		return err
 	}
-	if t.Streaming == nil {
+	switch {
+	case isFlow(t):
+		return flowMeant(name)
+	case t.Streaming == nil:
 		return sqlerr.New(sqlerr.TableState, "table '%s' is not a streaming table", name).WithHint("SHOW CREATE TABLE shows it")
 	}
 	text, err := x.shownStatement(c, name, t)

@@ -258,7 +258,7 @@ var levels = map[string]string{string(executor.Failed): "ERROR", string(executor
 
 func (e *engine) streamingEventRows(c *sql.Context) []sql.Row {
 	var rows []sql.Row
-	e.streamingTables(c, func(n streaming.Name, t catalog.Table, _ *executor.Table) {
+	e.streamingTables(c, func(n streaming.Name, t catalog.Table, x *executor.Table) {
 		events, err := e.provider.rows.Events(c, store.TableID(t.ID), 0, store.MaxEvents)
 		if err != nil {
 			return // the table is being dropped, or the store is closing
@@ -272,16 +272,17 @@ func (e *engine) streamingEventRows(c *sql.Context) []sql.Row {
 			if level == "" {
 				level = "INFO"
 			}
-			rows = append(rows, sql.Row{n.Database, n.Table, ev.Number, entry.When(ev.Time).UTC(), level, entry.Kind, orNull(entry.Text), detailsOf(entry)})
+			message := entry.Message(x.Noun)
+			rows = append(rows, sql.Row{n.Database, n.Table, ev.Number, entry.When(ev.Time).UTC(), level, entry.Kind, orNull(message), detailsOf(entry, message)})
 		}
 	})
 	return rows
 }
 
-// detailsOf are the details of an event: those that it has, or its kind and text.
-func detailsOf(e executor.Event) types.JSONDocument {
+// detailsOf are the details of an event: those that it has, or its kind and message.
+func detailsOf(e executor.Event, message string) types.JSONDocument {
 	if len(e.Details) > 0 {
 		return jsonTree(e.Details)
 	}
-	return types.JSONDocument{Val: map[string]any{"event": e.Kind, "message": orNull(e.Text)}}
+	return types.JSONDocument{Val: map[string]any{"event": e.Kind, "message": orNull(message)}}
 }

@@ -152,7 +152,7 @@ func (m *Manager) createOrChange(ctx context.Context, c Create) (awaited, error)
 	case exists && c.Definition.Sink != "" && !c.IfNotExists:
 		return awaited{}, sqlerr.New(sqlerr.TableExists, "flow '%s' exists", c.Name).WithHint("DROP FLOW drops it")
 	case exists && c.IfNotExists:
-		c.Warn("table '%s' exists", c.Name)
+		c.Warn("%s '%s' exists", noun(c.Definition.Sink), c.Name)
 		return awaited{}, nil
 	case exists && !c.Refresh:
 		return awaited{}, sqlerr.New(sqlerr.TableExists, "table '%s' exists", c.Name).WithHint("CREATE OR REFRESH STREAMING TABLE changes it and keeps its rows")

@@ -4,7 +4,7 @@ package dialect
 const eventLogColumns = "id, JSON_OBJECT('control_plane_event_seq', id) AS sequence, JSON_OBJECT('dataset_name', concat(table_schema, '.', table_name)) AS origin, timestamp, message, level, " +
 	"'STABLE' AS maturity_level, CASE WHEN level = 'ERROR' THEN message END AS error, details, event_type"
 
-// eventLog handles event_log(TABLE(name)) and event_log(name) where a table may stand: the log of a streaming table. It becomes a derived table, for the argument is a
+// eventLog handles event_log(TABLE(name)), event_log(FLOW(name)) and event_log(name) where a table may stand: the log of a streaming table, or of a flow. It becomes a derived table, for the argument is a
 // name, which no table function can take.
 func (r *rewriter) eventLog() bool {
 	start := r.tokens[r.at]
@@ -12,18 +12,18 @@ func (r *rewriter) eventLog() bool {
 		return false
 	}
 	i := r.at + 2
-	wrapped := r.isWord(i, "table") && r.tokens[i+1].is('(')
+	wrapped := r.words(i, "table|flow") && r.tokens[i+1].is('(')
 	if wrapped {
 		i += 2
 	}
 	name, next, err := r.tableName(i)
 	if err != nil {
-		r.fail(err.WithHint("event_log(TABLE(db.t)) shows the log of streaming table db.t"))
+		r.fail(err.WithHint("event_log(TABLE(db.t)) shows the log of streaming table db.t, event_log(FLOW(db.f)) that of flow db.f"))
 		return true
 	}
 	for range 1 + b2i(wrapped) {
 		if !r.tokens[next].is(')') {
-			r.fail(r.errorAt(r.tokens[next].start, "a closing parenthesis is expected after the name of the table"))
+			r.fail(r.errorAt(r.tokens[next].start, "a closing parenthesis is expected after the name"))
 			return true
 		}
 		next++

@@ -30,7 +30,7 @@ var seeds = []string{
 	"/*!50001 CREATE VIEW v AS SELECT key::int */",
 	"SELECT 'a\\', 1--1, \"x\\\"\" -- c\n# d\n/* e */ FROM t;;",
 	"EXPLAIN ANALYZE FORMAT=JSON SELECT ?", "DESCRIBE STREAM f(a => 1)", "CREATE OR REFRESH STREAMING TABLE t AS SELECT 1",
-	"SELECT * FROM event_log(TABLE(a.b)) e JOIN event_log(t)", "CREATE STREAMING TABLE t (a BIGINT, PRIMARY KEY (a)) CLUSTER BY (a) TBLPROPERTIES ('b' = 1, c.d = 'e') AS SELECT a FROM STREAM f(x => 1)",
+	"SELECT * FROM event_log(TABLE(a.b)) e JOIN event_log(FLOW(t))", "CREATE STREAMING TABLE t (a BIGINT, PRIMARY KEY (a)) CLUSTER BY (a) TBLPROPERTIES ('b' = 1, c.d = 'e') AS SELECT a FROM STREAM f(x => 1)",
 	"REFRESH TABLE a.b FULL ASYNC", "ALTER STREAMING TABLE t ADD COLUMNS (a STRING, b DECIMAL(3,2))", "ALTER STREAMING TABLE t SET TBLPROPERTIES (a = 1)", "SHOW STREAMING TABLES FROM a LIKE 'b'", "DROP STREAMING TABLE IF EXISTS t", "DESC EXTENDED a.b",
 	"INSERT INTO write_kafka(topic => 'a') (key, `value`, partition) VALUES (?, 'b', 1), ROW(NULL, DEFAULT, a::int)", "INSERT INTO write_kafka(a => ')') BY NAME (SELECT 1 AS value)",
 	"REPLACE INTO write_kafka(a => 1) SELECT 1", "INSERT IGNORE write_kafka(a => 1) (value) VALUE ('a') ON DUPLICATE KEY UPDATE value = 1", "CREATE FLOW f COMMENT 'c' AS INSERT INTO write_kafka(a => 1) (value) SELECT 1",

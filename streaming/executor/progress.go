@@ -151,6 +151,25 @@ type Event struct {
 	At int64 `json:"at,omitempty"`
 }
 
+// Message is the event in words, of something that is called noun: states that have no reason have no text, and that of a refresh is its number, which other servers read.
+func (e Event) Message(noun string) string {
+	switch {
+	case e.Kind == refreshedEvent:
+		return "the topics were looked at for refresh " + e.Text
+	case e.Text != "":
+		return e.Text
+	}
+	switch State(e.Kind) {
+	case Starting:
+		return "the " + noun + " starts to read"
+	case Running:
+		return "the " + noun + " has read what its topics held when it started, and is running"
+	case Paused:
+		return "the " + noun + " is paused"
+	}
+	return ""
+}
+
 // When is the time of an event that the store has since then.
 func (e Event) When(stored time.Time) time.Time {
 	if e.At == 0 {

@@ -19,7 +19,7 @@ const ExplainJSON = "debug"
 
 // explainer is asked before the engine builds the iterator of an operator. It answers EXPLAIN ANALYZE and EXPLAIN FORMAT=JSON itself,
 // measures the operators of a plan that is analysed, counts the rows that operators of the engine keep, cleans up after a CREATE TABLE … AS SELECT
-// that fails, and has SHOW COLUMNS show what columns are filled with. VALUES in FROM it gives itself.
+// that fails, and has SHOW COLUMNS show what columns are filled with. VALUES in FROM, and orders by more than columns, it gives itself.
 type explainer struct {
 	engine  *rowexec.BaseBuilder
 	options *Options
@@ -89,12 +89,12 @@ func (x explainer) Build(ctx *sql.Context, n sql.Node, row sql.Row) (sql.RowIter
 	return &measuringIter{iter, f}, nil
 }
 
-// own builds the operators that the engine has wrong.
+// own builds the operators that the engine has wrong, or too slow.
 func (x explainer) own(ctx *sql.Context, n sql.Node, row sql.Row) (sql.RowIter, error) {
 	if v, ok := n.(*plan.ValueDerivedTable); ok {
 		return valueRows(ctx, v, row)
 	}
-	return nil, nil
+	return x.sorted(ctx, n, row)
 }
 
 // explain answers EXPLAIN: of a query that is analysed, after it has run.

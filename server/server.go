@@ -342,11 +342,20 @@ func (s *Server) Query(ctx context.Context, text string, out Sink) error {
 			return err
 		}
 	}
+	var made madeByQuery
+	keeps := s.cfg.DataDir != "" || s.kept.shared
+	if !keeps {
+		made.first = s.catalog.State()
+		made.last = made.first
+	}
 	for rest := text; !blank(rest); {
 		var first string
 		first, rest = splitOne(x, ctx, rest)
 		if blank(first) {
 			continue
+		}
+		if !keeps {
+			made.last = s.catalog.State()
 		}
 		r := &localResults{out: out}
 		if err := x.query(ctx, strings.TrimSpace(first), r); err != nil {
@@ -361,6 +370,11 @@ func (s *Server) Query(ctx context.Context, text string, out Sink) error {
 			if err := out.Warning(planner.WarningCode, fmt.Sprintf("%d more warnings, which @@max_error_count does not keep", x.warned.dropped)); err != nil {
 				return err
 			}
+		}
+	}
+	if !keeps {
+		if warning := made.warning(s.catalog.State()); warning != "" {
+			return out.Warning(planner.WarningCode, warning)
 		}
 	}
 	return nil

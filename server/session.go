@@ -40,7 +40,9 @@ type session struct {
 	engine *engine
 	id     uint32
 	client sql.Client
-	sql    *engineSession
+	// background sessions belong to nobody who is connected: they are in no list of connections.
+	background bool
+	sql        *engineSession
 	// idle is the engine's context of the session outside of statements: for its settings.
 	idle *sql.Context
 	// scanned is what the last statement that read a topic has read.
@@ -60,9 +62,26 @@ type session struct {
 func (e *engine) open(id uint32, client sql.Client) *session {
 	x := &session{engine: e, id: id, client: client}
 	e.ProcessList.AddConnection(id, client.Address)
-	x.fresh(e.defaultDatabase())
-	e.sessions.Store(id, x)
+	return x.start()
+}
+
+// openBackground makes a session for the query of a streaming table or flow, with the rights of its owner.
+func (e *engine) openBackground(client sql.Client) *session {
+	x := &session{engine: e, id: e.localID.Add(1), client: client, background: true}
+	return x.start()
+}
+
+func (x *session) start() *session {
+	x.fresh(x.engine.defaultDatabase())
+	x.engine.sessions.Store(x.id, x)
 	return x
+}
+
+// listed puts the session as it is now into the list of connections.
+func (x *session) listed() {
+	if !x.background {
+		x.engine.ProcessList.ConnectionReady(x.sql)
+	}
 }
 
 // defaultDatabase is where a session starts whose client names no database: a table function needs one. None when main was dropped.
@@ -88,7 +107,7 @@ func (x *session) fresh(db string) {
 	x.warned = warned{}
 	x.lookups = nil
 	x.settings++
-	x.engine.ProcessList.ConnectionReady(x.sql)
+	x.listed()
 }
 
 func (x *session) context(ctx context.Context, shown string) *sql.Context {
@@ -156,7 +175,7 @@ func (x *session) use(ctx context.Context, name string) error {
 	if err := x.sql.UseDatabase(c, db); err != nil {
 		return fault(ctx, err)
 	}
-	x.engine.ProcessList.ConnectionReady(x.sql)
+	x.listed()
 	return nil
 }
 

@@ -81,3 +81,18 @@ func TestQueriesThatAskForTheTimeOrForChance(t *testing.T) {
 	produce(10, 12)
 	comes(t, r, "SELECT count(*), count(DISTINCT r), count(DISTINCT u), count(DISTINCT seen) BETWEEN 2 AND 3, max(seen) <= now(6) FROM t", "12|12|12|1|1")
 }
+
+// Each streaming table that read was a connection of its owner's in the list, asleep, which KILL said it had ended, and which stayed.
+func TestStreamingTablesAreNoConnections(t *testing.T) {
+	b, _, _ := ordersTopic(t, 10)
+	r := start(t)
+	create(t, r, b, "t", "")
+	comes(t, r, "SELECT state FROM information_schema.streaming_tables", "running")
+	const others = "SELECT count(*), coalesce(min(id), 0) FROM information_schema.processlist WHERE id >= 2147483648"
+	gives(t, r.root(t), others, "0|0")
+	if _, err := rows(r.root(t), "KILL 2147483649"); err == nil || !strings.Contains(err.Error(), "there is no connection 2147483649") {
+		t.Errorf("KILL: %v", err)
+	}
+	comes(t, r, "SELECT state FROM information_schema.streaming_tables", "running")
+	do(t, r.root(t), "DROP STREAMING TABLE t")
+}

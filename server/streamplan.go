@@ -31,7 +31,7 @@ var _ streaming.Planner = streamPlanner{}
 
 // Plan implements streaming.Planner.
 func (p streamPlanner) Plan(ctx context.Context, d catalog.Streaming, table string) (_ *streaming.Planned, err error) {
-	x := p.engine.open(p.engine.localID.Add(1), sql.Client{User: d.User, Address: d.Host})
+	x := p.engine.openBackground(sql.Client{User: d.User, Address: d.Host})
 	q := &streamQuery{session: x, schemas: readkafka.NewSchemas(d.Schemas, d.Samples)}
 	defer func() {
 		if err != nil {

@@ -8,7 +8,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/twmb/franz-go/pkg/kgo"
 	"go.uber.org/goleak"
+
+	"millrace/internal/demo"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -181,5 +184,56 @@ func TestLogLevels(t *testing.T) {
 	l, err := parseLevels("warn,kafka=debug")
 	if err != nil || l.main.String() != "WARN" || l.by["kafka"].String() != "DEBUG" {
 		t.Errorf("%v %v", l, err)
+	}
+}
+
+// CREATE STREAMING TABLE said ok, and the table was gone when the process ended.
+func TestQuerySaysWhatItDoesNotKeep(t *testing.T) {
+	for name, test := range map[string]struct{ sql, want string }{
+		"a table":          {"CREATE TABLE t (a INT)", "table 'main.t'"},
+		"a view":           {"CREATE VIEW v AS SELECT 1", "view 'main.v'"},
+		"a database":       {"CREATE DATABASE d", "database 'd'"},
+		"a user":           {"CREATE USER u IDENTIFIED BY 'x'; SELECT 1", "users and grants"},
+		"several":          {"CREATE USER u; CREATE TABLE t (a INT)", "table 'main.t', users and grants"},
+		"what was used":    {"CREATE TABLE t (a INT); CREATE VIEW v AS SELECT a FROM t; SELECT count(*) FROM v", ""},
+		"what was dropped": {"CREATE TABLE t (a INT); DROP TABLE t", ""},
+	} {
+		code, _, errs := command(t, nil, "query", test.sql)
+		if said := strings.Contains(errs, "not kept, as this process has no '--data-dir'"); code != 0 || said != (test.want != "") || !strings.Contains(errs, test.want) {
+			t.Errorf("%s: code %d, %q", name, code, errs)
+		}
+	}
+	dir := t.TempDir()
+	if code, _, errs := command(t, nil, "query", "--data-dir", dir, "CREATE TABLE t (a INT)"); code != 0 || strings.Contains(errs, "not kept") {
+		t.Errorf("with a folder: code %d, %q", code, errs)
+	}
+	if code, out, errs := command(t, nil, "query", "--data-dir", dir, "--format", "csv", "SELECT count(*) AS n FROM t"); code != 0 || out != "n\n0\n" {
+		t.Errorf("from the folder: code %d, %q, %q", code, out, errs)
+	}
+}
+
+func TestQuerySaysThatStreamingTablesAreNotKept(t *testing.T) {
+	broker, err := demo.StartBroker("127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer broker.Close()
+	producer, err := kgo.NewClient(kgo.SeedBrokers(broker.Addr()), kgo.DefaultProduceTopic("numbers"), kgo.AllowAutoTopicCreation())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer producer.Close()
+	if err := producer.ProduceSync(t.Context(), kgo.StringRecord("1"), &kgo.Record{Topic: "copies"}).FirstErr(); err != nil {
+		t.Fatal(err)
+	}
+	read := "STREAM read_kafka(bootstrapServers => '" + broker.Addr() + "', subscribe => 'numbers', startingOffsets => 'earliest')"
+	flow := "CREATE FLOW f AS INSERT INTO write_kafka(bootstrapServers => '" + broker.Addr() + "', topic => 'copies') BY NAME SELECT value FROM " + read
+	for sql, want := range map[string]string{
+		"CREATE STREAMING TABLE t AS SELECT offset FROM " + read + "; SELECT * FROM t": "streaming table 'main.t'",
+		flow: "flow 'main.f'",
+	} {
+		if code, _, errs := command(t, nil, "query", sql); code != 0 || !strings.Contains(errs, "not kept, as this process has no '--data-dir' and ends now: "+want) {
+			t.Errorf("%s: code %d, %q", sql, code, errs)
+		}
 	}
 }

@@ -29,6 +29,8 @@ func (queryCommand) Help() string {
 
 With several statements, json writes an array for each result, one after the other; jsonl writes the rows of all.
 
+Without --data-dir nothing is kept: a table, view or user is there for the statements that follow. What was made in vain is named in a warning at the end.
+
 The exit code is 1 when a statement fails; statements after it are not run. Errors and warnings go to the error stream. So does a
 line that shows progress, when that is a terminal.`
 }

@@ -242,7 +242,7 @@ func (x *session) showFlows(c *sql.Context, own dialect.ShowFlows, r results) er
 	x.engine.flows(c, func(n streaming.Name, _ catalog.Table, flow *executor.Table) {
 		if strings.EqualFold(n.Database, database) && matches(n.Table) {
 			s := flow.Status()
-			rows = append(rows, sql.Row{n.Database, n.Table, string(s.State), orNull(s.Reason), s.Written, knownOrNull(s.Lag()), timeOrNull(s.LastCommit)})
+			rows = append(rows, sql.Row{n.Database, n.Table, string(s.State), orNull(oneLine(s.Reason)), s.Written, knownOrNull(s.Lag()), timeOrNull(s.LastCommit)})
 		}
 	})
 	return x.answerRows(c, flowsSchema, sql.RowsToRowIter(rows...), r)

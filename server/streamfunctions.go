@@ -24,6 +24,9 @@ var ofSession = []string{"connection_id", "current_user", "session_user", "syste
 // checkRules refuses rules whose value is not decided by the row.
 func checkRules(c *sql.Context, columns []dialect.StreamingColumn, expectations []dialect.Expectation) error {
 	for _, col := range columns {
+		if err := ofColumns(c, col); err != nil {
+			return err
+		}
 		if col.Generated == "" {
 			continue
 		}
@@ -37,6 +40,26 @@ func checkRules(c *sql.Context, columns []dialect.StreamingColumn, expectations 
 		}
 	}
 	return nil
+}
+
+// ofColumns is the error for a DEFAULT that reads columns, which is a value of its own in SQL; nil also for one that cannot be parsed.
+func ofColumns(c *sql.Context, col dialect.StreamingColumn) error {
+	st, err := parse(c, "SELECT ("+col.Default+"\n)")
+	if col.Default == "" || err != nil {
+		return nil
+	}
+	used := ""
+	_ = sqlparser.Walk(func(n sqlparser.SQLNode) (bool, error) { // the visitor gives no error
+		if name, ok := n.(*sqlparser.ColName); ok && !strings.HasPrefix(name.Name.String(), "@") {
+			used = name.Name.String()
+		}
+		return used == "", nil
+	}, st.ast)
+	if used == "" {
+		return nil
+	}
+	return sqlerr.New(sqlerr.OptionInvalid, "DEFAULT of column '%s' uses the column '%s'", col.Name, used).
+		WithHint("write GENERATED ALWAYS AS (%s), which may use columns; a text stands in quotes", strings.TrimSpace(col.Default))
 }
 
 // undecided is the error for an expression whose value the row does not decide, nil for others, and for those that cannot be parsed, of which planning says what is wrong.

@@ -125,7 +125,7 @@ func (x *session) showStreaming(c *sql.Context, own dialect.ShowStreamingTables,
 			return
 		}
 		s := table.Status()
-		rows = append(rows, sql.Row{n.Database, n.Table, string(s.State), orNull(s.Reason), stats.Rows, knownOrNull(s.Lag()), timeOrNull(s.LastCommit)})
+		rows = append(rows, sql.Row{n.Database, n.Table, string(s.State), orNull(oneLine(s.Reason)), stats.Rows, knownOrNull(s.Lag()), timeOrNull(s.LastCommit)})
 	})
 	if failed != nil {
 		return failed
@@ -143,6 +143,15 @@ func likeMatcher(c *sql.Context, pattern string) (func(string) bool, error) {
 		v, err := like.Eval(c, sql.Row{strings.ToLower(name)})
 		return err == nil && v == true
 	}, nil
+}
+
+// oneLine puts a text of several lines, as of an error with its hint, into one: clients draw rows as lines.
+func oneLine(text string) string {
+	lines := strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' })
+	for i, line := range lines {
+		lines[i] = strings.TrimSpace(line)
+	}
+	return strings.Join(lines, "; ")
 }
 
 func orNull(text string) any {

@@ -91,8 +91,15 @@ func (x explainer) Build(ctx *sql.Context, n sql.Node, row sql.Row) (sql.RowIter
 
 // own builds the operators that the engine has wrong, or too slow.
 func (x explainer) own(ctx *sql.Context, n sql.Node, row sql.Row) (sql.RowIter, error) {
-	if v, ok := n.(*plan.ValueDerivedTable); ok {
-		return valueRows(ctx, v, row)
+	switch n := n.(type) {
+	case *plan.ValueDerivedTable:
+		return valueRows(ctx, n, row)
+	case *plan.Distinct: // without DISTINCT ON, which is not MySQL's
+		return x.distinctRows(ctx, n, row)
+	case *plan.GroupBy:
+		return x.groupedRows(ctx, n, row)
+	case *plan.SetOp:
+		return x.setRows(ctx, n, row)
 	}
 	return x.sorted(ctx, n, row)
 }

@@ -3,7 +3,6 @@ package planner
 import (
 	stdbinary "encoding/binary"
 	"fmt"
-	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -131,6 +130,8 @@ func (id *rowIdentity) encode(ctx *sql.Context, t sql.Type, v any) (tag byte, er
 		id.value = stdbinary.BigEndian.AppendUint64(id.value, uint64(v.Unix()))
 		id.value = stdbinary.BigEndian.AppendUint32(id.value, uint32(v.Nanosecond()))
 		return timeTag, nil
+	case types.Timespan:
+		return id.integer(int64(v)), nil
 	case sql.JSONWrapper:
 		text, err := types.MarshallJson(ctx, v)
 		id.value = append(id.value, text...)
@@ -152,11 +153,8 @@ func (id *rowIdentity) unsigned(v uint64) byte {
 }
 
 func (id *rowIdentity) double(v float64, bits int) byte {
-	switch {
-	case v == 0: // -0 is equal to it
+	if v == 0 { // -0 is equal to it
 		v = 0
-	case math.IsNaN(v):
-		v = math.NaN()
 	}
 	id.value = strconv.AppendFloat(id.value, v, 'f', -1, bits)
 	return numberTag

@@ -118,11 +118,16 @@ func TestRowsThatTheEngineKeepsCountAgainstTheStatement(t *testing.T) {
 	call := wideTopic(t)
 	r := start(t, func(c *Config) { c.MemoryLimit = "64MiB" })
 	db := r.root(t)
+	values := "SELECT value AS v FROM " + call
 	for what, query := range map[string]string{
-		"the rows of the inner side of a join": "SELECT count(*) FROM " + call + " a JOIN " + call + " b ON a.value = b.value",
-		"the rows of window functions":         "SELECT max(n) FROM (SELECT length(value) + row_number() OVER (ORDER BY value) AS n FROM " + call + ") d",
-		"the rows of ORDER BY":                 "SELECT value FROM " + call + " UNION ALL SELECT value FROM " + call + " ORDER BY 1",
-		"the first rows of ORDER BY":           "SELECT value FROM " + call + " UNION ALL SELECT value FROM " + call + " ORDER BY 1 LIMIT 1000",
+		"the different rows of the statement":     values + " UNION " + values,
+		"the rows of INTERSECT and EXCEPT":        values + " EXCEPT ALL " + values,
+		"the groups of GROUP BY":                  "SELECT v, count(*) FROM (" + values + " UNION ALL " + values + ") d GROUP BY v",
+		"the different values of COUNT(DISTINCT)": "SELECT count(DISTINCT v) FROM (" + values + " UNION ALL " + values + ") d",
+		"the rows of the inner side of a join":    "SELECT count(*) FROM " + call + " a JOIN " + call + " b ON a.value = b.value",
+		"the rows of window functions":            "SELECT max(n) FROM (SELECT length(value) + row_number() OVER (ORDER BY value) AS n FROM " + call + ") d",
+		"the rows of ORDER BY":                    "SELECT value FROM " + call + " UNION ALL SELECT value FROM " + call + " ORDER BY 1",
+		"the first rows of ORDER BY":              "SELECT value FROM " + call + " UNION ALL SELECT value FROM " + call + " ORDER BY 1 LIMIT 1000",
 	} {
 		_, err := rows(db, query)
 		wantError(t, err, 31040, "HY000", what+" need more than the statement's 16777216 bytes of memory")
@@ -130,6 +135,7 @@ func TestRowsThatTheEngineKeepsCountAgainstTheStatement(t *testing.T) {
 	// Small ones are as before, again and again.
 	for range 3 {
 		want(t, db, "SELECT count(*) AS n FROM "+call+" a JOIN (SELECT value AS v FROM "+call+" WHERE offset < 5) b ON a.value = b.v", "n\n10")
+		want(t, db, "SELECT count(*) AS n FROM (SELECT value FROM "+call+" WHERE offset < 5 UNION SELECT value FROM "+call+" WHERE offset < 5) d", "n\n10")
 		want(t, db, "SELECT count(*) AS n FROM (SELECT row_number() OVER (ORDER BY offset) AS n FROM "+call+") d", "n\n640")
 	}
 	// The metric is read again: the end of a statement is noticed by a goroutine.

@@ -34,6 +34,9 @@ func TestAServerThatIsStartedPaused(t *testing.T) {
 		t.Fatal(err)
 	}
 	r = begin(true)
+	if log := r.log.String(); !strings.Contains(log, "table=main.goes") || strings.Contains(log, "table=goes") {
+		t.Errorf("the log names a table that is left paused in another way than the others:\n%s", log)
+	}
 	db := r.root(t)
 	states := `SELECT table_name, state, reason FROM information_schema.streaming_tables ORDER BY table_name`
 	held := "the server was started with '--start-paused'\nhint: ALTER STREAMING TABLE … RESUME lets it run"

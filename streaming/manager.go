@@ -89,7 +89,7 @@ func (m *Manager) Start(ctx context.Context) error {
 	for _, db := range state.Databases {
 		for _, t := range db.Tables {
 			if t.Streaming != nil {
-				m.hold(t)
+				m.hold(Name{db.Name, t.Name}, t)
 				m.launch(Name{db.Name, t.Name}, t)
 			}
 		}
@@ -98,11 +98,11 @@ func (m *Manager) Start(ctx context.Context) error {
 }
 
 // hold leaves a table paused that was there at Start, where that is wanted.
-func (m *Manager) hold(t catalog.Table) {
+func (m *Manager) hold(n Name, t catalog.Table) {
 	if !m.StartPaused || t.Streaming.Paused {
 		return
 	}
-	m.Log.Info(fullNoun(t.Streaming.Sink)+" is left paused", "table", t.Name)
+	m.Log.Info(fullNoun(t.Streaming.Sink)+" is left paused", "table", n.String())
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.held[t.ID] = true

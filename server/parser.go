@@ -57,6 +57,9 @@ func parse(ctx *sql.Context, text string) (*statement, error) {
 	if err != nil || st.ast == nil {
 		return st, err
 	}
+	if err := planner.WidenValues(st.text, st.ast); err != nil {
+		return nil, err
+	}
 	return st, st.bindVariables()
 }
 
@@ -373,6 +376,9 @@ func (p parser) one(ctx context.Context, text string, mode dialect.Mode, options
 	}
 	if st.ast == nil {
 		return nil, ownInside(st.own)
+	}
+	if err := planner.WidenValues(st.text, st.ast); err != nil {
+		return nil, err
 	}
 	if ddl, ok := st.ast.(*sqlparser.DDL); ok && marked > 0 {
 		ddl.SubStatementPositionStart += marked // positions are those of the marked text

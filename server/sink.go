@@ -48,6 +48,8 @@ func parseSink(st *statement, own dialect.Sink, mode dialect.Mode, options sqlpa
 		if err := checkValues(s.query.ast, s.columns); err != nil {
 			return err
 		}
+	} else if err := planner.WidenValues(s.query.text, s.query.ast); err != nil {
+		return err
 	}
 	if err := s.query.bindVariables(); err != nil {
 		return err

@@ -70,10 +70,11 @@ type Catalog struct {
 	// changing is held while the document is read or replaced. mu is never held meanwhile: who only looks does not wait for a disk or a network.
 	changing sync.Mutex
 
-	mu      sync.Mutex
-	state   State
-	version int64
-	closed  bool
+	mu    sync.Mutex
+	state State
+	// version is that of the document; states counts the states there were here, for it may repeat, see Document.
+	version, states int64
+	closed          bool
 }
 
 // Open takes the lock of dir, which is made if it is missing, and reads the catalog in it. A missing file is an empty catalog.
@@ -111,7 +112,7 @@ func New(ctx context.Context, doc Document) (*Catalog, error) {
 // read takes over what the document holds if it has changed. The caller holds changing, or is the only one.
 func (c *Catalog) read(ctx context.Context) (changed bool, err error) {
 	content, version, err := c.doc.Read(ctx, c.version)
-	if err != nil || version == c.version {
+	if err != nil || version == c.version && content == nil {
 		return false, err
 	}
 	state, err := decode(c.doc.Where(), content)
@@ -120,6 +121,7 @@ func (c *Catalog) read(ctx context.Context) (changed bool, err error) {
 	}
 	c.mu.Lock()
 	c.state, c.version = state, version
+	c.states++
 	c.mu.Unlock()
 	return true, nil
 }
@@ -134,11 +136,11 @@ func (c *Catalog) Refresh(ctx context.Context) (changed bool, err error) {
 	return c.read(ctx)
 }
 
-// Version tells states apart: what was made of a former one is to be looked at again.
+// Version tells the states apart that this catalog has had, and counts up: what was made of a former one is to be looked at again. It says nothing to other processes.
 func (c *Catalog) Version() int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.version
+	return c.states
 }
 
 var errClosed = errors.New("catalog is closed")
@@ -187,6 +189,7 @@ func (c *Catalog) Update(change func(*State) error) error {
 			c.mu.Lock()
 			c.state = next
 			c.version++
+			c.states++
 			c.mu.Unlock()
 			return nil
 		case !errors.Is(err, ErrChanged):

@@ -12,9 +12,10 @@ import (
 // that every Document must pass.
 type Document interface {
 	// Read gives the content and its version, which is 0 as long as there is none and counts up by one with each change. When the version is the one that is
-	// known already, content is nil; what is read then costs next to nothing, so that it can be asked for often. known is -1 for none.
+	// known already, content is nil; what is read then costs next to nothing, so that it can be asked for often. known is -1 for none. Where a document can lose its last
+	// changes, as a database does that a replica without them takes over from, a version may come again with another content, which is then given though its version is known.
 	Read(ctx context.Context, known int64) (content []byte, version int64, err error)
-	// Replace makes content version from+1. ErrChanged says that from is not the version any more, and nothing has been changed. After any other error the content
+	// Replace makes content version from+1. ErrChanged says that from, as it was read, is not the version any more, and nothing has been changed. After any other error the content
 	// is the old or the new one, whole.
 	Replace(ctx context.Context, from int64, content []byte) error
 	// Where says where it is, for messages; it holds no secret.

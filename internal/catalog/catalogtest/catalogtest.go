@@ -204,7 +204,7 @@ func seesOthers(t *testing.T, open func(*testing.T) catalog.Document) {
 	if changed, err := b.Refresh(context.Background()); !changed || err != nil {
 		t.Errorf("%v, %v", changed, err)
 	}
-	if len(b.State().Databases) != 1 || b.Version() != a.Version() {
+	if len(b.State().Databases) != 1 {
 		t.Errorf("it sees %v", b.State().Databases)
 	}
 	if changed, err := b.Refresh(context.Background()); changed || err != nil {
@@ -267,8 +267,8 @@ func loseNothing(t *testing.T, open func(*testing.T) catalog.Document) {
 		if _, err := c.Refresh(context.Background()); err != nil {
 			t.Fatal(err)
 		}
-		if n := len(c.State().Databases); n != many*each || c.Version() != many*each {
-			t.Errorf("%d databases at version %d", n, c.Version())
+		if n := len(c.State().Databases); n != many*each {
+			t.Errorf("%d databases", n)
 		}
 	}
 }

@@ -7,6 +7,9 @@
 //
 // When the connection breaks, it is not known whether an UPDATE has happened, or will yet. Each change therefore carries a token of its own, and is tried again with the same
 // token: it happens at most once, as the version can be left only once, and the token tells whether it was this change that did.
+//
+// The token also tells versions with the same number apart. A replica that takes over without the last commits of its primary counts on from an earlier version, and another
+// change then has the number of one that is known here.
 package pgcatalog
 
 import (
@@ -15,6 +18,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -43,6 +47,11 @@ type Document struct {
 	pool    *pgxpool.Pool
 	primary postgres.Primary
 	where   string
+
+	mu sync.Mutex
+	// version was read or written last, by a change with the token writer.
+	version int64
+	writer  string
 }
 
 var _ catalog.Document = (*Document)(nil)
@@ -109,31 +118,53 @@ func (d *Document) makeTable(ctx context.Context) error {
 
 // Read implements catalog.Document.
 func (d *Document) Read(ctx context.Context, known int64) (content []byte, version int64, err error) {
+	var writer string
+	by := d.writerOf(known)
 	err = d.attempts(ctx, time.Now(), func(ctx context.Context) error {
-		row := d.pool.QueryRow(ctx, `SELECT version, CASE WHEN version = $1 THEN NULL ELSE content END FROM millrace.catalog WHERE id = 1`, known)
-		content, version = nil, 0
-		if err := row.Scan(&version, &content); !errors.Is(err, pgx.ErrNoRows) {
+		row := d.pool.QueryRow(ctx, `SELECT version, writer, CASE WHEN version = $1 AND writer = $2 THEN NULL ELSE content END FROM millrace.catalog WHERE id = 1`, known, by)
+		content, version, writer = nil, 0, ""
+		if err := row.Scan(&version, &writer, &content); !errors.Is(err, pgx.ErrNoRows) {
 			return err
 		}
 		return nil
 	})
+	if err == nil {
+		d.note(version, writer)
+	}
 	return content, version, d.fault(err)
+}
+
+// writerOf is the token of the change that made a version, empty when that is not known here.
+func (d *Document) writerOf(version int64) string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if version != d.version {
+		return ""
+	}
+	return d.writer
+}
+
+// note remembers who made the newest version.
+func (d *Document) note(version int64, writer string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.version, d.writer = version, writer
 }
 
 // Replace implements catalog.Document.
 func (d *Document) Replace(ctx context.Context, from int64, content []byte) error {
-	token := rand.Text()
+	token, by := rand.Text(), d.writerOf(from)
 	if content == nil {
 		content = []byte{}
 	}
 	err := d.attempts(ctx, time.Now().Add(changeTime), func(ctx context.Context) error {
 		const insert = `INSERT INTO millrace.catalog (id, version, writer, content) VALUES (1, $1, $2, $3) ON CONFLICT (id) DO NOTHING`
-		const update = `UPDATE millrace.catalog SET version = $1, writer = $2, content = $3 WHERE id = 1 AND version = $1 - 1`
-		statement := update
+		const update = `UPDATE millrace.catalog SET version = $1, writer = $2, content = $3 WHERE id = 1 AND version = $1 - 1 AND (writer = $4 OR $4 = '')`
+		statement, values := update, []any{from + 1, token, content, by}
 		if from == 0 {
-			statement = insert
+			statement, values = insert, values[:3]
 		}
-		done, err := d.pool.Exec(ctx, statement, from+1, token, content)
+		done, err := d.pool.Exec(ctx, statement, values...)
 		if err != nil || done.RowsAffected() == 1 {
 			return err
 		}
@@ -147,7 +178,10 @@ func (d *Document) Replace(ctx context.Context, from int64, content []byte) erro
 		}
 		return err
 	})
-	if errors.Is(err, catalog.ErrChanged) {
+	switch {
+	case err == nil:
+		d.note(from+1, token)
+	case errors.Is(err, catalog.ErrChanged):
 		return err
 	}
 	return d.fault(err)

@@ -3,8 +3,10 @@ package pgcatalog
 import (
 	"context"
 	"crypto/rand"
+	"maps"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -57,6 +59,75 @@ func TestDocument(t *testing.T) {
 		at := database(t)
 		return func() (catalog.Document, error) { return Open(context.Background(), at, Options{}) }
 	}})
+}
+
+// A replica that takes over without the last commits counts on from an earlier version: a number that a server knows comes again with another content.
+func TestAVersionThatComesAgainIsNoticed(t *testing.T) {
+	ctx := context.Background()
+	at := database(t)
+	open := func() *catalog.Catalog {
+		d, err := Open(ctx, at, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := catalog.New(ctx, d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := c.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+		return c
+	}
+	add := func(c *catalog.Catalog, name string) {
+		t.Helper()
+		if err := c.Update(func(s *catalog.State) error { s.Databases[name] = catalog.Database{Name: name}; return nil }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	names := func(c *catalog.Catalog) string {
+		return strings.Join(slices.Sorted(maps.Keys(c.State().Databases)), " ")
+	}
+	conn, err := pgx.Connect(ctx, at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close(ctx) }()
+
+	knows := open()
+	add(knows, "first")
+	if _, err := conn.Exec(ctx, "CREATE TABLE replica AS SELECT * FROM millrace.catalog"); err != nil {
+		t.Fatal(err)
+	}
+	takeOver := func() {
+		t.Helper()
+		if _, err := conn.Exec(ctx, "UPDATE millrace.catalog SET (version, writer, content) = (SELECT version, writer, content FROM replica)"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	add(knows, "lost")
+	takeOver()
+	add(open(), "second")
+	before := knows.Version()
+	if changed, err := knows.Refresh(ctx); err != nil || !changed || names(knows) != "first second" || knows.Version() <= before {
+		t.Errorf("changed is %v, %v; it holds %s", changed, err, names(knows))
+	}
+	if changed, err := knows.Refresh(ctx); err != nil || changed {
+		t.Errorf("what has not changed is read again: %v", err)
+	}
+	takeOver()
+	add(open(), "third")
+	add(knows, "fourth") // of a state that is gone
+	if got := names(knows); got != "first fourth third" {
+		t.Errorf("after a change: %s", got)
+	}
+	takeOver()
+	before = knows.Version()
+	if changed, err := knows.Refresh(ctx); err != nil || !changed || names(knows) != "first" || knows.Version() <= before {
+		t.Errorf("an earlier version: %v, %v, %s", changed, err, names(knows))
+	}
 }
 
 func TestErrorsSayWhatToDo(t *testing.T) {

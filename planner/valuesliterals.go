@@ -45,15 +45,15 @@ func widenColumn(rows sqlparser.Values, column int) {
 		}
 		for _, row := range rows[1:] {
 			if v, _ := numberOf(row[column]); v != nil && v.Type == sqlparser.FloatVal {
-				row[column] = castTo("double", row[column]) // a DECIMAL would make the column one
+				row[column] = castLiteral("double", row[column]) // a DECIMAL would make the column one
 			}
 		}
-		*first = castTo("double", *first)
+		*first = castLiteral("double", *first)
 	case all.decimals && !all.integers, !all.decimals && !all.beyondTiny: // which the engine has right
 	case !all.decimals && !all.beyondSigned:
-		*first = castTo("signed", *first)
+		*first = castLiteral("signed", *first)
 	case !all.decimals && !all.negative && !all.beyondUnsigned:
-		*first = castTo("unsigned", *first)
+		*first = castLiteral("unsigned", *first)
 	case digits <= types.DecimalTypeMaxPrecision && all.scale <= types.DecimalTypeMaxScale:
 		number := func(n int) *sqlparser.SQLVal { return sqlparser.NewIntVal([]byte(strconv.Itoa(n))) }
 		*first = call(decimalFunction, *first, number(digits), number(all.scale))
@@ -115,7 +115,7 @@ func numberOf(e sqlparser.Expr) (v *sqlparser.SQLVal, negative bool) {
 	return v, negative
 }
 
-// castTo is CAST(e AS name).
-func castTo(name string, e sqlparser.Expr) sqlparser.Expr {
+// castLiteral is CAST(e AS name).
+func castLiteral(name string, e sqlparser.Expr) sqlparser.Expr {
 	return &sqlparser.ConvertExpr{Name: "cast", Expr: e, Type: &sqlparser.ConvertType{Type: name}}
 }

@@ -228,7 +228,34 @@ func syntaxError(ctx context.Context, text string, r *dialect.Result, options sq
 			return wrong.WithHint("an element is read with a path: %s:%s", text[m[2]:m[3]], text[m[4]:m[5]])
 		}
 	}
+	for _, start := range []int{pos, wordBefore(r.SQL, pos)} {
+		if word := tokenAt(r.SQL, start); isReservedName(ctx, r.SQL, start, word, options) {
+			return wrong.WithHint("'%s' is a reserved word; as a name it goes into back-ticks: `%s`", word, word)
+		}
+	}
 	return wrong
+}
+
+// wordBefore is where the word before a position begins.
+func wordBefore(text string, at int) int {
+	start := len(strings.TrimRight(text[:at], " \t\r\n"))
+	for start > 0 && nameByte(text[start-1]) {
+		start--
+	}
+	return start
+}
+
+// isReservedName reports whether a reserved word at a position was meant as a name: as such the statement is right. A clause that comes too early is none.
+func isReservedName(ctx context.Context, text string, at int, word string, options sqlparser.ParserOptions) bool {
+	if !dialect.Reserved(word) {
+		return false
+	}
+	switch strings.ToLower(word) {
+	case "as", "from", "having", "limit", "on", "select", "set", "using", "values", "where":
+		return false
+	}
+	_, err := sqlparser.ParseWithOptions(ctx, text[:at]+"`"+word+"`"+text[at+len(word):], options)
+	return err == nil
 }
 
 // subscript is how other systems write an element of a list: items[0].sku.

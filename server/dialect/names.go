@@ -62,8 +62,13 @@ func (r *rewriter) chain() {
 	case c.parts == catalog && (!call || table):
 		r.replace(start, r.part(c, 1).end, quote(r.name(r.part(c, 0))+"."+r.name(r.part(c, 1))))
 	default:
-		if t := r.tokens[c.first]; !call && r.refused(t) {
+		if t := r.tokens[c.first]; r.refused(t) && (!call || table && t.word == wordRefused) {
 			r.replace(start, t.end, quote(r.text(t)))
+		}
+		for i := 1; i < c.parts; i++ {
+			if t := r.part(c, i); t.kind == tokenWord && lookup(r.text(t)) == wordRefused && !(call && i == c.parts-1) {
+				r.replace(t.start, t.end, quote(r.text(t)))
+			}
 		}
 	}
 	if call && !table {
@@ -83,10 +88,10 @@ func (r *rewriter) chain() {
 	}
 }
 
-// refused reports whether the engine's parser refuses the current word as a name. KEY, PARTITION and LAG it always does; VALUE, OFFSET and
-// TIMESTAMP only where ALTER TABLE … CHANGE or AFTER name an existing column.
+// refused reports whether the engine's parser refuses the current word as a name. KEY, PARTITION and LAG it always does, as some that are no
+// keywords of MySQL; VALUE, OFFSET and TIMESTAMP only where ALTER TABLE … CHANGE or AFTER name an existing column.
 func (r *rewriter) refused(t token) bool {
-	if t.word == wordKey || t.word == wordPartition || t.word == wordLag {
+	if t.word == wordKey || t.word == wordPartition || t.word == wordLag || r.unreservedName(t) {
 		return true
 	}
 	if r.tokens[0].word != wordAlter || t.kind != tokenWord || !isOneOf(r.text(t), "value", "offset", "timestamp") {

@@ -25,7 +25,7 @@ func plain(text string) (params int, ok bool) {
 			for j < len(text) && class[text[j]] == classWord {
 				j++
 			}
-			if suspicious[c] && isConstructWord(text[i:j]) {
+			if isConstructWord(text[i:j]) {
 				return 0, false
 			}
 			i = j
@@ -103,22 +103,42 @@ var class = func() (t [256]uint8) {
 	return t
 }()
 
-// suspicious marks the first letters of constructWords.
-var suspicious = func() (t [256]bool) {
+// suspicious has a bit for each first letter of a construct word, by length: most words are told from them without being looked up.
+var suspicious = func() (t [longestWord + 1]uint32) {
 	for _, w := range constructWords {
-		t[w[0]], t[w[0]-0x20] = true, true
+		t[len(w)] |= letter(w[0])
 	}
 	return t
 }()
 
-var constructWords = []string{"key", "lag", "partition", "stream", "try_cast", "cast", "interval", "window", "event_log"}
+// letter is a bit for a letter, whatever its case.
+func letter(c byte) uint32 { return 1 << (c & 0x1f) }
+
+// constructWords may be part of a construct, or are names that have to be quoted.
+var constructWords = append([]string{"key", "lag", "partition", "stream", "try_cast", "cast", "interval", "window", "event_log", "view", "format"},
+	strings.Fields(functionWords+" "+refusedWords+" "+aliasWords)...)
+
+var isConstruct = func() map[string]bool {
+	m := map[string]bool{}
+	for _, w := range constructWords {
+		m[w] = true
+	}
+	return m
+}()
 
 func isConstructWord(w string) bool {
-	switch len(w) {
-	case 3, 4, 6, 8, 9:
-		return isOneOf(w, constructWords...)
+	if len(w) > longestWord || suspicious[len(w)]&letter(w[0]) == 0 {
+		return false
 	}
-	return false
+	var lower [longestWord]byte
+	for i := range len(w) {
+		c := w[i]
+		if 'A' <= c && c <= 'Z' {
+			c |= 0x20
+		}
+		lower[i] = c
+	}
+	return isConstruct[string(lower[:len(w)])]
 }
 
 // closing returns the position behind the quoted text that starts at i, or -1 if the rewriter has to look at it.

@@ -146,6 +146,9 @@ func (r *rewriter) tableName(i int) (TableName, int, *sqlerr.Error) {
 	if !r.tokens[i].identifier() {
 		return TableName{}, i, r.errorAt(r.tokens[i].start, "the name of the table is expected")
 	}
+	if err := r.reservedAt(i); err != nil && !r.tokens[i+1].is('.') {
+		return TableName{}, i, err
+	}
 	n := TableName{Name: r.name(r.tokens[i])}
 	i++
 	if r.tokens[i].is('.') {

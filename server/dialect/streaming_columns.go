@@ -215,6 +215,9 @@ func (r *rewriter) streamingColumn(i int, ofQuery bool) (col StreamingColumn, ke
 	if !t.identifier() {
 		return col, false, i, r.errorAt(t.start, "the name of a column is expected")
 	}
+	if err := r.reservedAt(i); err != nil {
+		return col, false, i, err
+	}
 	col = StreamingColumn{Name: r.name(t), Pos: t.start}
 	i++
 	if ofQuery && r.untyped(i) {

@@ -24,6 +24,8 @@ const (
 	wordTruncate
 	wordTryCast
 	wordView
+	wordRefused // words that only the engine's parser refuses as names
+	wordAlias   // words that it refuses as names of tables behind AS
 	firstReserved
 	wordReserved // reserved words without a constant of their own
 	wordCallable // reserved words that are also names of functions
@@ -131,6 +133,8 @@ func init() {
 			}
 		}
 	}
+	add(wordRefused, functionWords+" "+refusedWords)
+	add(wordAlias, aliasWords)
 	add(wordOperand, "null true false default current_date current_time current_timestamp current_user localtime localtimestamp maxvalue "+
 		"utc_date utc_time utc_timestamp")
 	add(wordCallable, "char convert cume_dist database dense_rank exists first_value grouping json_table last_value lead left "+
@@ -148,7 +152,7 @@ func init() {
 		varcharacter varying virtual when write xor year_month zerofill`)
 }
 
-const longestWord = 29
+const longestWord = 32
 
 // lookup finds the keyword for an unquoted word, whatever its case.
 func lookup(s string) word {

@@ -10,6 +10,7 @@ import (
 	"github.com/dolthub/go-mysql-server/sql/mysql_db"
 	"github.com/dolthub/vitess/go/vt/sqlparser"
 
+	"millrace/internal/option"
 	"millrace/internal/sqlerr"
 	"millrace/server/dialect"
 )
@@ -55,6 +56,23 @@ func ourGrant(text string) (*grant, bool) {
 	}
 	replaced := ourNames.ReplaceAllStringFunc(text[head[2]:head[3]], func(name string) string { return standIns[strings.ToLower(name)] })
 	return &grant{text: text[:head[2]] + replaced + text[head[3]:]}, true
+}
+
+// privilegeMeant names the privilege of ours that GRANT or REVOKE may mean by a word that is none.
+func privilegeMeant(text string) string {
+	head := grantHead.FindStringSubmatch(text)
+	if head == nil {
+		return ""
+	}
+	for _, name := range strings.Split(head[1], ",") {
+		if name = strings.TrimSpace(name); !strings.Contains(name, "_") { // those of the engine's have none, but for few
+			continue
+		}
+		if near := option.Nearest(strings.ToUpper(name), []string{"KAFKA_READ", "KAFKA_WRITE", "STREAMING_ADMIN", "BACKUP_ADMIN"}); near != "" && !strings.EqualFold(near, name) {
+			return near
+		}
+	}
+	return ""
 }
 
 // parse fills g and leaves in st what remains for the engine.

@@ -12,7 +12,6 @@ import (
 	"github.com/dolthub/vitess/go/vt/sqlparser"
 	"github.com/dolthub/vitess/go/vt/vterrors"
 
-	"millrace/functions/writekafka"
 	"millrace/internal/sqlerr"
 	"millrace/planner"
 	"millrace/server/dialect"
@@ -228,6 +227,12 @@ func syntaxError(ctx context.Context, text string, r *dialect.Result, options sq
 			return wrong.WithHint("an element is read with a path: %s:%s", text[m[2]:m[3]], text[m[4]:m[5]])
 		}
 	}
+	if name := privilegeMeant(r.SQL); name != "" {
+		return wrong.WithHint("did you mean %s?", name)
+	}
+	if m := fieldOfCall.FindStringSubmatchIndex(text); m != nil && m[0] <= at && at <= m[1]+1 {
+		return wrong.WithHint("give the struct a name in a subquery, SELECT s.%s FROM (SELECT from_json(…) AS s FROM …); or read the field with a path, value::string:%[1]s", text[m[2]:m[3]])
+	}
 	for _, start := range []int{pos, wordBefore(r.SQL, pos)} {
 		if word := tokenAt(r.SQL, start); isReservedName(ctx, r.SQL, start, word, options) {
 			return wrong.WithHint("'%s' is a reserved word; as a name it goes into back-ticks: `%s`", word, word)
@@ -260,6 +265,9 @@ func isReservedName(ctx context.Context, text string, at int, word string, optio
 
 // subscript is how other systems write an element of a list: items[0].sku.
 var subscript = regexp.MustCompile("([\\w.`]+)(\\[\\d+\\][\\w.\\[\\]]*)")
+
+// fieldOfCall is how other systems read a field of what a function gives: from_json(…).f
+var fieldOfCall = regexp.MustCompile("\\)\\.`?(\\w+)`?")
 
 // endsEarly tells a statement that lacks its end from one whose last token is wrong, which the parser reports alike: a word is put behind it,
 // and only the first then gets further than before.
@@ -399,7 +407,7 @@ func (p parser) one(ctx context.Context, text string, mode dialect.Mode, options
 		return nil, err
 	}
 	if st.grant != nil {
-		return nil, sqlerr.New(sqlerr.NotSupported, "GRANT and REVOKE of Millrace's privileges may not stand inside PREPARE or the body of another statement")
+		return nil, sqlerr.New(sqlerr.NotSupported, "GRANT and REVOKE of Millrace's privileges may not stand in the body of another statement")
 	}
 	if st.ast == nil {
 		return nil, ownInside(st.own)
@@ -414,15 +422,12 @@ func (p parser) one(ctx context.Context, text string, mode dialect.Mode, options
 	return st.ast, nil
 }
 
+// ownInside is the error for a statement of ours where the engine takes its own only. PREPARE of a client does not come here.
 func ownInside(own dialect.Statement) error {
 	if u, ok := own.(dialect.Unsupported); ok {
 		return sqlerr.New(sqlerr.NotSupported, "%s is not supported yet", u.What)
 	}
-	what := strings.TrimPrefix(fmt.Sprintf("%T", own), "dialect.")
-	if _, ok := own.(dialect.InsertIntoSink); ok {
-		what = "INSERT INTO " + writekafka.Name
-	}
-	return sqlerr.New(sqlerr.NotSupported, "%s may not stand inside PREPARE or the body of another statement", what)
+	return sqlerr.New(sqlerr.NotSupported, "%s may not stand in the body of another statement", own.Title())
 }
 
 // modeOf is the part of the mode that options hold, with the rest from the session when there is one.

@@ -168,6 +168,9 @@ func (x *session) answer(c *sql.Context, st *statement, values map[string]sqlpar
 		}
 		return r.OK(0, 0, "")
 	}
+	if done, err := x.prepared(c, st.ast, r); done {
+		return err
+	}
 	if kill, ok := st.ast.(*sqlparser.Kill); ok {
 		return x.kill(c, kill, r)
 	}

@@ -56,6 +56,8 @@ type session struct {
 	// lookups are statements whose plan is kept, by the form of their text; form is memory to make one in.
 	lookups map[string]*statement
 	form    []byte
+	// own are statements of the dialect that PREPARE has named, by their names in lower case.
+	own map[string]*statement
 }
 
 // open makes a session; its user must have been authenticated.
@@ -105,7 +107,7 @@ func (x *session) fresh(db string) {
 	x.sql.SetCurrentDatabase(db)
 	x.idle = x.context(context.Background(), "")
 	x.warned = warned{}
-	x.lookups = nil
+	x.lookups, x.own = nil, nil
 	x.settings++
 	x.listed()
 }

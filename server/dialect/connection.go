@@ -53,11 +53,24 @@ type GrantUsage struct {
 	Accounts string
 }
 
-func (CreateConnection) statement()   {}
-func (DropConnection) statement()     {}
-func (ShowConnections) statement()    {}
-func (DescribeConnection) statement() {}
-func (GrantUsage) statement()         {}
+func (s CreateConnection) Title() string   { return "CREATE " + kindOf(s.Credential) }
+func (s DropConnection) Title() string     { return "DROP " + kindOf(s.Credential) }
+func (s ShowConnections) Title() string    { return "SHOW " + kindOf(s.Credential) + "S" }
+func (s DescribeConnection) Title() string { return "DESCRIBE " + kindOf(s.Credential) }
+func (s GrantUsage) Title() string {
+	if s.Revoke {
+		return "REVOKE USAGE"
+	}
+	return "GRANT USAGE"
+}
+
+// kindOf names what a statement is about.
+func kindOf(credential bool) string {
+	if credential {
+		return "CREDENTIAL"
+	}
+	return "CONNECTION"
+}
 
 // String keeps values out of what prints the statement.
 func (o ConnectionOption) String() string { return o.Name + " " + masked }

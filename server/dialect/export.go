@@ -18,8 +18,8 @@ type Export struct {
 // Backup is BACKUP TO 'folder'.
 type Backup struct{ Folder string }
 
-func (Export) statement() {}
-func (Backup) statement() {}
+func (Export) Title() string { return "EXPORT" }
+func (Backup) Title() string { return "BACKUP" }
 
 // fileStatement recognises EXPORT and BACKUP; nil when it is none of them.
 func (r *rewriter) fileStatement() (Statement, *sqlerr.Error) {

@@ -28,11 +28,11 @@ type ShowFlows struct{ ShowStreamingTables }
 // ShowCreateFlow is SHOW CREATE FLOW name.
 type ShowCreateFlow struct{ Flow TableName }
 
-func (CreateFlow) statement()     {}
-func (DropFlow) statement()       {}
-func (AlterFlow) statement()      {}
-func (ShowFlows) statement()      {}
-func (ShowCreateFlow) statement() {}
+func (CreateFlow) Title() string     { return "CREATE FLOW" }
+func (DropFlow) Title() string       { return "DROP FLOW" }
+func (AlterFlow) Title() string      { return "ALTER FLOW" }
+func (ShowFlows) Title() string      { return "SHOW FLOWS" }
+func (ShowCreateFlow) Title() string { return "SHOW CREATE FLOW" }
 
 // flowStatement recognises the statements on flows; nil when it is none of them.
 func (r *rewriter) flowStatement() (Statement, *sqlerr.Error) {

@@ -37,9 +37,15 @@ func rewrite(text string, m Mode) (*Result, error) {
 	case DescribeFunction:
 		start, end = own.Pos, own.Pos+len(own.Call)
 		r.frames[0].clause, r.frames[0].wantTable = clauseFrom, true
-	case CreateStreamingTable, RefreshStreamingTable, AlterStreamingTable, DropStreamingTable, ShowStreamingTables, ShowCreateStreamingTable, DescribeExtended,
-		Unsupported, CreateConnection, DropConnection, ShowConnections, DescribeConnection, GrantUsage, CreateFlow, DropFlow, AlterFlow, ShowFlows, ShowCreateFlow, InsertIntoSink, Export, Backup:
+	case nil:
+	default:
 		result.SQL = ""
+		if _, sink := own.(InsertIntoSink); sink {
+			return result, nil
+		}
+		if at := r.placeholder(); at >= 0 {
+			return nil, NotSupportedAt(text, at, "%s may have no placeholders", own.Title()).WithHint("%s", noPlaceholders)
+		}
 		return result, nil
 	}
 	r.skipTo(start)
@@ -53,6 +59,34 @@ func rewrite(text string, m Mode) (*Result, error) {
 		result.apply(r.edits, start, end)
 	}
 	return result, nil
+}
+
+// noPlaceholders says what to do where a placeholder may not stand.
+const noPlaceholders = "write the values into the text of the statement; placeholders may stand in a SELECT, and in INSERT INTO " + sinkName
+
+// placeholder finds the first placeholder, -1 without one. Of `a?::int` the question mark belongs to the cast.
+func (r *rewriter) placeholder() int {
+	for i, t := range r.tokens {
+		if t.kind != tokenParam {
+			continue
+		}
+		if next := r.tokens[i+1]; next.is(opCast) && next.start == t.end && i > 0 {
+			switch before := r.tokens[i-1]; {
+			case before.named(), before.kind == tokenString, before.kind == tokenNumber, before.kind == tokenVariable, before.kind == tokenParam,
+				before.is(')'), before.is(']'), before.word == wordOperand, before.word == wordKey, before.word == wordLag, before.word == wordPartition:
+				continue
+			}
+		}
+		return t.start
+	}
+	return -1
+}
+
+// IsOwn reports whether a text begins as a statement that the engine does not know.
+func IsOwn(text string, m Mode) bool {
+	r := rewriter{source: text, mode: m, tokens: tokenize(text, m)}
+	statement, err := r.statementOf()
+	return statement != nil || err != nil
 }
 
 // skipTo drops the tokens before a position.

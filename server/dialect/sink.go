@@ -18,7 +18,7 @@ type Sink struct {
 // InsertIntoSink is INSERT INTO write_kafka(name => …) [(column, …)] query, or VALUES.
 type InsertIntoSink struct{ Sink }
 
-func (InsertIntoSink) statement() {}
+func (InsertIntoSink) Title() string { return "INSERT INTO " + sinkName }
 
 // sinkName is the function that can be written to.
 const sinkName = "write_kafka"

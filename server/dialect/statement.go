@@ -7,7 +7,10 @@ import (
 )
 
 // Statement is a statement that the engine's parser does not see.
-type Statement interface{ statement() }
+type Statement interface {
+	// Title names the statement by its first words, such as CREATE STREAMING TABLE.
+	Title() string
+}
 
 // Explain is EXPLAIN, DESC or DESCRIBE of a query.
 type Explain struct {
@@ -39,12 +42,12 @@ type Unsupported struct {
 	Pos int
 }
 
-func (Explain) statement()          {}
-func (DescribeFunction) statement() {}
-func (Unsupported) statement()      {}
+func (Explain) Title() string          { return "EXPLAIN" }
+func (DescribeFunction) Title() string { return "DESCRIBE of a call" }
+func (u Unsupported) Title() string    { return u.What }
 
 // ownStatements are the first words of statements that may be ours, or name databases.
-var ownStatements = []string{"explain", "describe", "desc", "create", "alter", "drop", "show", "refresh", "backup", "export", "grant", "revoke", "use"}
+var ownStatements = []string{"explain", "describe", "desc", "create", "alter", "drop", "show", "refresh", "backup", "export", "grant", "revoke", "use", "pause", "resume", "restore"}
 
 func startsOwnStatement(text string) bool {
 	n := 0
@@ -80,6 +83,9 @@ func (r *rewriter) statementOf() (Statement, *sqlerr.Error) {
 	}
 	switch first := r.tokens[0]; first.word {
 	case wordExplain, wordDescribe, wordDesc:
+		if err := r.otherSpelling(); err != nil {
+			return nil, err
+		}
 		return r.explain()
 	}
 	if first := r.tokens[0]; first.kind != tokenWord || !isOneOf(r.text(first), ownStatements...) {
@@ -90,10 +96,7 @@ func (r *rewriter) statementOf() (Statement, *sqlerr.Error) {
 			return Unsupported{What: what, Pos: r.tokens[0].start}, nil
 		}
 	}
-	if r.isWord(0, "refresh") && r.tokens[1].identifier() { // REFRESH name
-		return Unsupported{What: "REFRESH", Pos: r.tokens[0].start}, nil
-	}
-	return nil, nil
+	return nil, r.otherSpelling()
 }
 
 // opensWith matches the tokens against a pattern of laterStatements and returns the words found.

@@ -93,13 +93,13 @@ type ShowCreateStreamingTable struct{ Table TableName }
 // DescribeExtended is DESCRIBE EXTENDED name.
 type DescribeExtended struct{ Table TableName }
 
-func (CreateStreamingTable) statement()     {}
-func (RefreshStreamingTable) statement()    {}
-func (AlterStreamingTable) statement()      {}
-func (DropStreamingTable) statement()       {}
-func (ShowStreamingTables) statement()      {}
-func (ShowCreateStreamingTable) statement() {}
-func (DescribeExtended) statement()         {}
+func (CreateStreamingTable) Title() string     { return "CREATE STREAMING TABLE" }
+func (RefreshStreamingTable) Title() string    { return "REFRESH STREAMING TABLE" }
+func (AlterStreamingTable) Title() string      { return "ALTER STREAMING TABLE" }
+func (DropStreamingTable) Title() string       { return "DROP STREAMING TABLE" }
+func (ShowStreamingTables) Title() string      { return "SHOW STREAMING TABLES" }
+func (ShowCreateStreamingTable) Title() string { return "SHOW CREATE STREAMING TABLE" }
+func (DescribeExtended) Title() string         { return "DESCRIBE EXTENDED" }
 
 // streamingStatement recognises the statements on streaming tables; nil when it is none of them.
 func (r *rewriter) streamingStatement() (Statement, *sqlerr.Error) {
@@ -194,6 +194,9 @@ func (r *rewriter) createStreaming(i int, refresh bool) (Statement, *sqlerr.Erro
 			q := r.tokens[i+1]
 			if q.kind == tokenEnd || q.is(';') {
 				return nil, r.errorAt(q.start, "a query is expected after AS")
+			}
+			if err := r.lateClause(i + 1); err != nil {
+				return nil, err
 			}
 			c.Query, c.Pos = r.textFrom(q.start), q.start
 			return c, nil

@@ -254,6 +254,10 @@ func (r *rewriter) streamingColumn(i int, ofQuery bool) (col StreamingColumn, ke
 		case r.words(i, "primary", "key") && !key:
 			key = true
 			i += 2
+		case r.isWord(i, "as") && r.tokens[i+1].is('('):
+			return col, key, i, r.errorAt(at, "GENERATED ALWAYS is expected before AS").WithHint("%s %s GENERATED ALWAYS AS (expression)", quote(col.Name), col.Written)
+		case r.isWord(i, "expect"), r.isWord(i, "check") && r.tokens[i+1].is('('):
+			return col, key, i, r.errorAt(at, "an expectation is an entry of the list of its own").WithHint("CONSTRAINT name EXPECT (condition) behind the columns")
 		default:
 			if col.Default != "" && col.Generated != "" {
 				return col, key, i, r.errorAt(col.Pos, "column '%s' has both DEFAULT and GENERATED", shorten(col.Name))

@@ -44,7 +44,7 @@ var elsewhere = map[string]string{
 }
 
 // notFound takes the name out of the engine's errors of names.
-var notFound = regexp.MustCompile(`^(?:column "([^"]+)" could not|table "[^"]*" does not have column "([^"]+)"|(?:table )?function: '([^']+)' not found|table '([^']+)' does not exist)`)
+var notFound = regexp.MustCompile(`^(?:column "([^"]+)" could not|table "[^"]*" does not have column "([^"]+)"|(?:table )?function: '([^']+)' not found|table '([^']+)' does not exist|Unknown column '([^']+)')`)
 
 const mostAdvised = 64 << 10
 
@@ -63,11 +63,14 @@ func advise(ctx context.Context, own *sqlerr.Error) error {
 	if strings.HasSuffix(own.Msg, " cannot be altered") {
 		return own.WithHint("%s", alterHint)
 	}
+	if own.Kind == sqlerr.BadVariableValue {
+		return adviseValue(c, own)
+	}
 	m := notFound.FindStringSubmatch(own.Msg)
 	if m == nil {
 		return own
 	}
-	name := m[1] + m[2] + m[3] + m[4]
+	name := m[1] + m[2] + m[3] + m[4] + m[5]
 	if own.Kind == sqlerr.NoTable {
 		if n := flowNamed(c, name); e.hasFlow(c, n) {
 			own.Msg = flowMeant(n).Msg // the code stays: programs ask for it
@@ -82,7 +85,9 @@ func advise(ctx context.Context, own *sqlerr.Error) error {
 		if strings.EqualFold(name, "schedule") && ofTables.MatchString(c.Query()) {
 			return own.WithHint("the schedule of a streaming table is dropped by ALTER STREAMING TABLE")
 		}
-		hint = nameMeant(c.Query(), name, own.Kind == sqlerr.NoTable, columnsRead(c))
+		if hint = nameMeant(c.Query(), name, own.Kind == sqlerr.NoTable, columnsRead(c)); hint == "" {
+			hint = e.storedLike(c, name, own.Kind == sqlerr.NoTable)
+		}
 	}
 	if hint == "" {
 		return own

@@ -230,7 +230,7 @@ func syntaxError(ctx context.Context, text string, r *dialect.Result, options sq
 	if name := privilegeMeant(r.SQL); name != "" {
 		return wrong.WithHint("did you mean %s?", name)
 	}
-	if m := fieldOfCall.FindStringSubmatchIndex(text); m != nil && m[0] <= at && at <= m[1]+1 {
+	if m := fieldOfCall.FindStringSubmatchIndex(text); m != nil && strings.Contains(strings.ToLower(text), "from_json") && m[0] <= at && at <= m[1]+1 {
 		return wrong.WithHint("give the struct a name in a subquery, SELECT s.%s FROM (SELECT from_json(…) AS s FROM …); or read the field with a path, value::string:%[1]s", text[m[2]:m[3]])
 	}
 	for _, start := range []int{pos, wordBefore(r.SQL, pos)} {

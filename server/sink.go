@@ -163,6 +163,7 @@ func (s *sink) write(c *sql.Context, node *writekafka.Node, args *writekafka.Arg
 	if err != nil {
 		return n, err
 	}
+	args.Listed, args.Values = s.columns != nil, s.values
 	plan, err := args.Plan(named)
 	if err != nil {
 		return n, err

@@ -105,7 +105,7 @@ func TestWhatIsWrongWithValues(t *testing.T) {
 		"no list":                    {"INSERT INTO " + write("out") + " VALUES ('a', 'b')", 1064, "VALUES have no names"},
 		"a row too short":            {"INSERT INTO " + write("out") + " (key, value) VALUES ('a', 'b'), ('c')", 1136, "row 2 has 1 values, and the list names 2 columns"},
 		"a list that does not fit":   {"INSERT INTO " + write("out") + " (key, value) SELECT value FROM " + read("orders"), 1136, "the list names 2 columns, and the query has 1"},
-		"a name twice":               {"INSERT INTO " + write("out") + " (value, VALUE) VALUES ('a', 'b')", 31002, "two columns of the query are named 'value'"},
+		"a name twice":               {"INSERT INTO " + write("out") + " (value, VALUE) VALUES ('a', 'b')", 31002, "the list names column 'value' twice"},
 		"no value":                   {"INSERT INTO " + write("out") + " (key) VALUES ('a')", 1054, "no column 'value'"},
 		"another column":             {"INSERT INTO " + write("out") + " (value, id) VALUES ('a', 1)", 1054, "column 'id' has no place in a record"},
 		"a number as value":          {"INSERT INTO " + write("out") + " (value) VALUES (1)", 31002, "column 'value' is INT, expected STRING or BINARY"},

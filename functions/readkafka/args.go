@@ -215,7 +215,16 @@ func (b *binder) selection() error {
 // malformed is the error for a JSON argument, with an example of the shape; words, which may be empty, are what is allowed besides JSON.
 func (b *binder) malformed(name, words string, err error) error {
 	example := strings.Trim(Arguments.Lookup(name).Example, "'")
-	return sqlerr.New(sqlerr.OptionInvalid, "'%s': expected %se.g. %s, got %s", b.As(name), words, example, option.Show(b.String(name))).WithDetail("%v", err)
+	text := b.String(name)
+	wrong := sqlerr.New(sqlerr.OptionInvalid, "'%s': expected %se.g. %s, got %s", b.As(name), words, example, option.Show(text))
+	if words == "" || strings.HasPrefix(strings.TrimSpace(text), "{") {
+		return wrong.WithDetail("%v", err)
+	}
+	// A word is meant, and what it lacks to be JSON explains nothing.
+	if near := option.Nearest(text, strings.FieldsFunc(words, func(c rune) bool { return c == ',' || c == ' ' })); near != "" && near != "or" {
+		return wrong.WithHint("did you mean '%s'?", near)
+	}
+	return wrong
 }
 
 // unique drops what stands in list before.

@@ -25,6 +25,8 @@ type Args struct {
 	Format     Format
 	// ExactlyOnce writes in transactions.
 	ExactlyOnce bool
+	// Listed says that the statement has a list that names the columns, Values that the rows are VALUES: for hints.
+	Listed, Values bool
 	// Warnings say what was given and changes nothing.
 	Warnings []string
 

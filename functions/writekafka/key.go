@@ -64,12 +64,12 @@ func (p *Plan) plainKey() (encoder, error) {
 		if number || kind == column.Float64 {
 			return numberEncoder{p.key, f, kind}, nil
 		}
-		return nil, sqlerr.New(sqlerr.OptionInvalid, "column 'key' is %s, and 'keyFormat' is '%s'", p.fields[p.key].Type.SQL(), f).WithHint("cast it: key::double AS key")
+		return nil, sqlerr.New(sqlerr.OptionInvalid, "column 'key' is %s, and 'keyFormat' is '%s'", p.fields[p.key].Type.SQL(), f).WithHint("%s", p.castHint("key::double", "key"))
 	default:
 		if number {
 			return numberEncoder{p.key, f, kind}, nil
 		}
-		return nil, sqlerr.New(sqlerr.OptionInvalid, "column 'key' is %s, and 'keyFormat' is '%s'", p.fields[p.key].Type.SQL(), f).WithHint("cast it: key::bigint AS key")
+		return nil, sqlerr.New(sqlerr.OptionInvalid, "column 'key' is %s, and 'keyFormat' is '%s'", p.fields[p.key].Type.SQL(), f).WithHint("%s", p.castHint("key::bigint", "key"))
 	}
 }
 

@@ -128,6 +128,9 @@ func (p *Plan) assign() error {
 	for i, f := range p.fields {
 		name := strings.ToLower(f.Name)
 		if seen[name] {
+			if p.args.Listed {
+				return sqlerr.New(sqlerr.OptionInvalid, "the list names column '%s' twice", name).WithHint("name each column once")
+			}
 			return sqlerr.New(sqlerr.OptionInvalid, "two columns of the query are named '%s'", name).WithHint("give each a name of its own: expression AS name")
 		}
 		seen[name] = true
@@ -137,16 +140,36 @@ func (p *Plan) assign() error {
 			p.data = append(p.data, i)
 			continue
 		case at < 0:
+			named := "(SELECT … AS value)"
+			if p.args.Listed {
+				named = "in the list"
+			}
 			return sqlerr.New(sqlerr.NoColumn, "column '%s' has no place in a record, which has key, value, headers, topic, partition and timestamp", f.Name).
-				WithHint("leave it out, name it as one of these (SELECT %s AS value), or make a record of the columns: format => 'json'", f.Name)
+				WithHint("leave it out, name it as one of these %s, or make a record of the columns: format => 'json'", named)
 		}
 		r := roles[at]
 		if f.Type.Kind != column.Invalid && !r.allowed(f.Type.Kind) { // NULL AS x has no kind
-			return sqlerr.New(sqlerr.OptionInvalid, "column '%s' is %s, expected %s", r.name, f.Type.SQL(), r.words).WithHint("cast it: %s AS %s", r.cast, r.name)
+			return sqlerr.New(sqlerr.OptionInvalid, "column '%s' is %s, expected %s", r.name, f.Type.SQL(), r.words).WithHint("%s", p.castHint(r.cast, r.name))
 		}
 		*r.at = i
 	}
 	return nil
+}
+
+// castHint tells how a column gets another type. cast is the cast of a column of that name, as name::type or to_json(name); with a list the query does not know the name.
+func (p *Plan) castHint(cast, name string) string {
+	_, to, ok := strings.Cut(cast, "::")
+	switch {
+	case ok && p.args.Values && to == "string":
+		return "write text in quotes, or cast the value: 1::string"
+	case ok && p.args.Values:
+		return "cast the value, such as '1'::" + to
+	case ok && p.args.Listed:
+		return "cast the column of the query that stands for it: …::" + to
+	case p.args.Listed:
+		return "make it with to_json(…)"
+	}
+	return "cast it: " + cast + " AS " + name
 }
 
 // checkValue wants the columns that the format makes a value of.

@@ -9,16 +9,25 @@ import (
 	"github.com/dolthub/go-mysql-server/sql/transform"
 )
 
-// exactCounts gives selected with a COUNT(DISTINCT …) that knows values apart. The engine's makes a text of them, with commas between them, which fails over bytes that are
-// no text and takes ('a,', 'b') for ('a', ',b').
-func (x explainer) exactCounts(selected []sql.Expression) (out []sql.Expression, changed bool) {
+// exactAggregates gives selected with aggregates that know values apart where they have DISTINCT. The engine's COUNT makes a text of them, with commas between them, which
+// fails over bytes that are no text and takes ('a,', 'b') for ('a', ',b').
+func (x explainer) exactAggregates(ctx *sql.Context, selected []sql.Expression) (out []sql.Expression, changed bool, err error) {
 	out = slices.Clone(selected)
 	for i, e := range selected {
 		if c, ok := e.(*aggregation.CountDistinct); ok {
 			out[i], changed = &exactCount{c, x}, true
+			continue
 		}
+		if _, ok := e.(*exactCount); ok {
+			continue
+		}
+		exact, same, err := x.exactDistinct(ctx, e)
+		if err != nil {
+			return nil, false, err
+		}
+		out[i], changed = exact, changed || same == transform.NewTree
 	}
-	return out, changed
+	return out, changed, nil
 }
 
 // exactCount is COUNT(DISTINCT …).

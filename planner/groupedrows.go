@@ -9,9 +9,12 @@ import (
 	"github.com/dolthub/go-mysql-server/sql/plan"
 )
 
-// groupedRows are the groups that the scan does not compute; nil when the engine's are right: those of one group without COUNT(DISTINCT …).
+// groupedRows are the groups that the scan does not compute; nil when the engine's are right: those of one group without DISTINCT.
 func (x explainer) groupedRows(ctx *sql.Context, g *plan.GroupBy, row sql.Row) (sql.RowIter, error) {
-	selected, changed := x.exactCounts(g.SelectDeps)
+	selected, changed, err := x.exactAggregates(ctx, g.SelectDeps)
+	if err != nil {
+		return nil, err
+	}
 	if len(g.GroupByExprs) == 0 {
 		if !changed {
 			return nil, nil

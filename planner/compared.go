@@ -18,7 +18,7 @@ import (
 )
 
 // correctComparisons is a rule that runs before the engine's. It looks at the operands of comparisons whose types the engine brings together in a
-// way that answers wrongly without a word, see timeNumber and truth. SUBSTRING of bytes is corrected on the way.
+// way that answers wrongly without a word, see timeNumber, likeNumbers and truth. SUBSTRING of bytes is corrected on the way.
 func correctComparisons(ctx *sql.Context, _ *analyzer.Analyzer, n sql.Node, _ *plan.Scope, _ analyzer.RuleSelector, _ *sql.QueryFlags) (sql.Node, transform.TreeIdentity, error) {
 	return comparisonsIn(ctx, n)
 }
@@ -54,7 +54,9 @@ func comparisonsIn(ctx *sql.Context, n sql.Node) (sql.Node, transform.TreeIdenti
 // correctComparison corrects e itself; its operands have been corrected.
 func correctComparison(ctx *sql.Context, e sql.Expression) (sql.Expression, transform.TreeIdentity, error) {
 	var operands []sql.Expression
-	switch e.(type) {
+	switch e := e.(type) {
+	case *expression.Case:
+		return correctCase(ctx, e)
 	case *expression.Equals, *expression.NullSafeEquals, *expression.GreaterThan, *expression.GreaterThanOrEqual, *expression.LessThan,
 		*expression.LessThanOrEqual, *expression.InTuple, *expression.Between:
 		operands = e.Children()
@@ -63,12 +65,16 @@ func correctComparison(ctx *sql.Context, e sql.Expression) (sql.Expression, tran
 	}
 	operands = slices.Clone(operands)
 	changed := false
-	for i := 1; i < len(operands); i++ {
-		left, right, one, err := correctTimes(ctx, operands[0], operands[i])
-		if err != nil {
-			return nil, transform.SameTree, err
+	for again := true; again; { // the first operand may have become another for the sake of the last
+		again = false
+		for i := 1; i < len(operands); i++ {
+			left, right, one, err := correctPair(ctx, operands[0], operands[i])
+			if err != nil {
+				return nil, transform.SameTree, err
+			}
+			operands[0], operands[i], again = left, right, again || one
 		}
-		operands[0], operands[i], changed = left, right, changed || one
+		changed = changed || again
 	}
 	switch e.(type) {
 	case *expression.Equals, *expression.NullSafeEquals:
@@ -83,18 +89,33 @@ func correctComparison(ctx *sql.Context, e sql.Expression) (sql.Expression, tran
 	return e, transform.NewTree, err
 }
 
-// correctTimes corrects numbers that are compared with times in left and right, which may be lists and rows.
-func correctTimes(ctx *sql.Context, left, right sql.Expression) (l, r sql.Expression, changed bool, err error) {
+// correctCase corrects the comparisons of CASE x WHEN y, which the engine makes of x and y as it runs.
+func correctCase(ctx *sql.Context, c *expression.Case) (sql.Expression, transform.TreeIdentity, error) {
+	if c.Expr == nil {
+		return c, transform.SameTree, nil
+	}
+	changed := false
+	branches := slices.Clone(c.Branches)
+	for i, b := range branches {
+		l, r, one, err := likeNumbers(ctx, c.Expr, b.Cond)
+		if err != nil {
+			return nil, transform.SameTree, err
+		}
+		branches[i].Cond, changed = expression.NewEquals(l, r), changed || one
+	}
+	if !changed {
+		return c, transform.SameTree, nil
+	}
+	return shownAs(expression.NewCase(nil, branches, c.Else), c), transform.NewTree, nil
+}
+
+// correctPair corrects the operands left and right of a comparison, which may be lists and rows.
+func correctPair(ctx *sql.Context, left, right sql.Expression) (l, r sql.Expression, changed bool, err error) {
 	lefts, isRow := left.(expression.Tuple)
 	rights, isList := right.(expression.Tuple)
 	switch {
 	case !isRow && !isList:
-		l, changedLeft, err := timeNumber(ctx, left, right)
-		if err != nil {
-			return nil, nil, false, err
-		}
-		r, changedRight, err := timeNumber(ctx, right, left)
-		return l, r, changedLeft || changedRight, err
+		return correctValues(ctx, left, right)
 	case !isList:
 		return left, right, false, nil // with a subquery, or an error of the engine
 	}
@@ -106,17 +127,36 @@ func correctTimes(ctx *sql.Context, left, right sql.Expression) (l, r sql.Expres
 	for i := range rights {
 		var one bool
 		if rows {
-			lefts[i], rights[i], one, err = correctTimes(ctx, lefts[i], rights[i])
+			lefts[i], rights[i], one, err = correctPair(ctx, lefts[i], rights[i])
 			left = lefts
 		} else {
-			left, rights[i], one, err = correctTimes(ctx, left, rights[i])
+			left, rights[i], one, err = correctPair(ctx, left, rights[i])
 		}
 		if err != nil {
 			return nil, nil, false, err
 		}
 		changed = changed || one
 	}
+	if changed && !rows {
+		if err := likeElements(ctx, left, rights); err != nil {
+			return nil, nil, false, err
+		}
+	}
 	return left, rights, changed, nil
+}
+
+// correctValues is correctPair of two that are neither lists nor rows.
+func correctValues(ctx *sql.Context, left, right sql.Expression) (l, r sql.Expression, changed bool, err error) {
+	l, changedLeft, err := timeNumber(ctx, left, right)
+	if err != nil {
+		return nil, nil, false, err
+	}
+	r, changedRight, err := timeNumber(ctx, right, left)
+	if err != nil {
+		return nil, nil, false, err
+	}
+	l, r, changedNumbers, err := likeNumbers(ctx, l, r)
+	return l, r, changedLeft || changedRight || changedNumbers, err
 }
 
 func isTuple(e sql.Expression) bool {

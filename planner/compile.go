@@ -64,6 +64,8 @@ func (c compiler) compile(e sql.Expression) (kernel, bool) {
 		return c.scan.outputs[i].kernel, true
 	case *expression.Alias:
 		return c.compile(e.Child)
+	case *corrected:
+		return c.compile(e.Child)
 	case *function.Length:
 		if e.CountType == function.NumChars {
 			return c.characters(e)

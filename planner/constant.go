@@ -45,7 +45,7 @@ func isConstant(e sql.Expression) bool {
 	switch e := e.(type) {
 	case *expression.Literal:
 		return true
-	case *expression.Interval, *expression.Arithmetic, *expr.Arithmetic, *expression.UnaryMinus, *expression.Convert, *expr.DecimalCast, expression.Tuple:
+	case *expression.Interval, *expression.Arithmetic, *expr.Arithmetic, *expression.UnaryMinus, *expression.Convert, *expr.DecimalCast, *corrected, expression.Tuple:
 	case sql.FunctionExpression:
 		if !pureFunctions[strings.ToLower(e.FunctionName())] {
 			return false

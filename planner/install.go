@@ -95,12 +95,23 @@ func Functions() []sql.Function {
 	list = append(list, sql.Function1{Name: "json_unquote", Fn: expr.NewUnquote}, sql.Function1{Name: "reverse", Fn: func(ctx *sql.Context, text sql.Expression) sql.Expression {
 		return expr.NewSlice(ctx, function.NewReverse(ctx, text))
 	}})
+	list = append(list, extremeFunction("greatest", true, function.NewGreatest), extremeFunction("least", false, function.NewLeast))
 	for operator, name := range arithmeticFunctions {
 		list = append(list, sql.Function2{Name: name, Fn: func(ctx *sql.Context, l, r sql.Expression) sql.Expression {
 			return expr.NewArithmetic(ctx, operator[0], l, r)
 		}})
 	}
 	return list
+}
+
+func extremeFunction(name string, greatest bool, build sql.CreateFuncNArgs) sql.Function {
+	return sql.FunctionN{Name: name, Fn: func(ctx *sql.Context, args ...sql.Expression) (sql.Expression, error) {
+		call, err := build(ctx, args...)
+		if err != nil {
+			return nil, err
+		}
+		return expr.NewExtreme(ctx, call, greatest), nil
+	}}
 }
 
 // RegisterVariables makes the system variables of this package known. It may be called again.

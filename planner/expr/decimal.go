@@ -7,15 +7,13 @@ import (
 	"github.com/dolthub/go-mysql-server/sql"
 	"github.com/dolthub/go-mysql-server/sql/expression"
 	"github.com/dolthub/go-mysql-server/sql/types"
-
-	"millrace/internal/sqlerr"
 )
 
 // DecimalCast is CAST(x AS DECIMAL(p, s)). The engine's keeps the sign of what becomes 0, which is then shown as -0.00 and is a group of its own; it takes
 // DECIMAL(p) for a type with thirty digits behind the point, and gives 0 for what is out of range where MySQL gives the number nearest to it.
 type DecimalCast struct {
-	// wide is the engine's conversion to the widest DECIMAL it has.
-	wide sql.Expression
+	// cast is the engine's, which has the quotients in its operand keep all their digits.
+	cast sql.Expression
 	typ  sql.DecimalType
 	// most is the greatest value of typ.
 	most *apd.Decimal
@@ -26,8 +24,11 @@ var (
 	_ sql.CollationCoercible = (*DecimalCast)(nil)
 )
 
-// columnRange is MySQL's code for the warning about a value that is out of range.
-const columnRange = 1264
+// MySQL's codes for the warnings about a value that is out of range, and about one that is no number.
+const (
+	columnRange    = 1264
+	incorrectValue = 1292
+)
 
 // NewDecimalCast makes the function into which a CAST is rewritten: its arguments are x and two literals, precision and scale.
 func NewDecimalCast(ctx *sql.Context, args ...sql.Expression) (sql.Expression, error) {
@@ -59,10 +60,10 @@ func NewDecimalCast(ctx *sql.Context, args ...sql.Expression) (sql.Expression, e
 }
 
 // Resolved implements sql.Expression.
-func (d *DecimalCast) Resolved() bool { return d.wide.Resolved() }
+func (d *DecimalCast) Resolved() bool { return d.cast.Resolved() }
 
 // IsNullable implements sql.Expression.
-func (d *DecimalCast) IsNullable(ctx *sql.Context) bool { return d.wide.IsNullable(ctx) }
+func (d *DecimalCast) IsNullable(ctx *sql.Context) bool { return d.cast.IsNullable(ctx) }
 
 // Type implements sql.Expression.
 func (d *DecimalCast) Type(*sql.Context) sql.Type { return d.typ }
@@ -77,36 +78,66 @@ func (d *DecimalCast) String() string {
 }
 
 // Children implements sql.Expression.
-func (d *DecimalCast) Children() []sql.Expression { return d.wide.Children() }
+func (d *DecimalCast) Children() []sql.Expression { return d.cast.Children() }
 
 // WithChildren implements sql.Expression.
 func (d *DecimalCast) WithChildren(ctx *sql.Context, children ...sql.Expression) (sql.Expression, error) {
-	wide, err := d.wide.WithChildren(ctx, children...)
+	cast, err := d.cast.WithChildren(ctx, children...)
 	if err != nil {
 		return nil, err
 	}
-	return &DecimalCast{wide, d.typ, d.most}, nil
+	return &DecimalCast{cast, d.typ, d.most}, nil
 }
 
 // Eval implements sql.Expression.
 func (d *DecimalCast) Eval(ctx *sql.Context, row sql.Row) (any, error) {
-	v, err := d.wide.Eval(ctx, row)
+	operand := d.cast.Children()[0]
+	v, err := operand.Eval(ctx, row)
 	if v == nil || err != nil {
 		return nil, err
 	}
-	x, ok := v.(*apd.Decimal)
-	if !ok {
-		return nil, sqlerr.New(sqlerr.Unexpected, "a DECIMAL of type %T", v)
-	}
-	x, err = sql.DecimalRound(x, int32(d.typ.Scale()))
+	x, err := unboundedDecimal(ctx, v, operand.Type(ctx))
 	if err != nil {
 		return nil, err
 	}
-	if new(apd.Decimal).Abs(x).Cmp(d.most) > 0 {
+	if x == nil {
+		return nil, nil
+	}
+	// Digits before the point are counted first: rounding writes out all zeros of 1e308.
+	outside := x.Form == apd.Infinite || !x.IsZero() && x.NumDigits()+int64(x.Exponent) > int64(d.typ.Precision())-int64(d.typ.Scale())
+	if !outside {
+		if x, err = sql.DecimalRound(x, int32(d.typ.Scale())); err != nil {
+			return nil, err
+		}
+		outside = new(apd.Decimal).Abs(x).Cmp(d.most) > 0
+	}
+	if outside {
 		ctx.Warn(columnRange, "Out of range value for %s", d.typ)
 		x = &apd.Decimal{Negative: x.Negative, Coeff: d.most.Coeff, Exponent: d.most.Exponent}
 	}
 	return unsignedZero(x), nil
+}
+
+// unboundedDecimal converts v of type t to a DECIMAL as the engine does, which takes what is no number for 0; but to one of any size, where the engine's has at
+// most 65 digits and all others are 0 too.
+func unboundedDecimal(ctx *sql.Context, v any, t sql.Type) (*apd.Decimal, error) {
+	v, err := sql.UnwrapAny(ctx, v)
+	if err != nil {
+		return nil, err
+	}
+	if v, err = types.ConvertHexBlobToDecimalForNumericContext(v, t); err != nil {
+		ctx.Warn(incorrectValue, "Incorrect decimal value: %v", v)
+		return nil, nil
+	}
+	x, err := types.InternalDecimalType.ConvertToDecimal(v)
+	switch {
+	case sql.ErrTruncatedIncorrect.Is(err):
+		ctx.Warn(incorrectValue, "%s", err.Error())
+		return x, nil
+	case err != nil || x != nil && x.Form > apd.Infinite:
+		return new(apd.Decimal), nil
+	}
+	return x, nil
 }
 
 // unsignedZero is x, or 0 for -0, which SQL does not have.

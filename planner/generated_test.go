@@ -449,7 +449,7 @@ func randomPredicate(rnd *rand.Rand, depth int) string {
 	}
 	op := func() string { return pick("=", "<>", "<", "<=", ">", ">=", "<=>") }
 	number := func() string {
-		return pick(fmt.Sprint(rnd.IntN(12)), fmt.Sprint(rnd.IntN(12)), fmt.Sprint(rnd.IntN(3)), "-1", "2.5", "3.0", "'4'", "1e1", "9223372036854775807", "9223372036854775808", "TRUE", "'1x'", "1 + 2", "NULL")
+		return pick(fmt.Sprint(rnd.IntN(12)), fmt.Sprint(rnd.IntN(12)), fmt.Sprint(rnd.IntN(3)), "-1", "2.5", "3.0", "'4'", "1e1", "9223372036854775807", "9223372036854775808", "9007199254740993", "'9007199254740993'", "1e66", "TRUE", "'1x'", "1 + 2", "NULL")
 	}
 	moment := func() string {
 		return pick(fmt.Sprintf("'2026-01-02 03:%02d:%02d'", 4+rnd.IntN(2), rnd.IntN(60)), "'2026-01-02 03:04:30.5'", "'2026-01-02 03:04:31.0015'", "timestamp '2026-01-02 03:04:40'",

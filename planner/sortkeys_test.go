@@ -69,7 +69,7 @@ func TestOrdersByComputedKeysAreThoseOfTheEngine(t *testing.T) {
 	e := newTestEngine(t, generate(4, 300))
 	for _, limit := range []string{"", " LIMIT 1", " LIMIT 7", " LIMIT 7 OFFSET 4", " LIMIT 0"} {
 		for _, by := range []string{
-			"datediff(`timestamp`, '2026-01-01') DESC, `partition`, `offset`", "`partition`, week(`timestamp`), `offset` DESC", "1 + 1, soundex(topic) DESC, `partition`, `offset`",
+			"datediff(`timestamp`, '2026-01-01') DESC, topic, `partition`, `offset`", "`partition`, week(`timestamp`), `offset` DESC, topic", "1 + 1, soundex(topic) DESC, topic, `partition`, `offset`",
 			"(SELECT MAX(n) FROM numbers WHERE n <= r.`offset` % 5) DESC, topic, `partition`, `offset`",
 		} {
 			e.both("SELECT topic, `partition`, `offset` FROM records() r ORDER BY " + by + limit)

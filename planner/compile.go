@@ -92,6 +92,8 @@ func (c compiler) compile(e sql.Expression) (kernel, bool) {
 		return c.concat(e)
 	case *function.DateFormat:
 		return c.dateFormat(e)
+	case *utcSeconds:
+		return c.unixSeconds(e)
 	case *function.Hex:
 		return c.hex(e)
 	case *expr.Cast:

@@ -393,7 +393,7 @@ func randomComputed(rnd *rand.Rand) string {
 	case 16:
 		return "hex(" + text() + ")"
 	case 15:
-		return pick("year(", "quarter(", "month(", "day(", "dayofmonth(", "dayofyear(", "weekday(", "dayofweek(", "hour(", "minute(", "second(") +
+		return pick("unix_timestamp(", "year(", "quarter(", "month(", "day(", "dayofmonth(", "dayofyear(", "weekday(", "dayofweek(", "hour(", "minute(", "second(") +
 			pick("`timestamp`", "{`timestamp`::DATE}", "{{`value`:n}?::TIMESTAMP}", "{{`value`:n}?::DATE}", "`offset`", "'2026-01-02'", "NULL") + ")"
 	case 10:
 		return pick("upper(", "lower(", "char_length(", "trim(", "ltrim(", "rtrim(", "trim(both 's' from ", "trim(leading 's' from ", "trim(trailing '1' from ", "trim(NULL from ") + text() + ")"

@@ -20,16 +20,31 @@ import (
 
 // compareInstants is a rule that runs before the engine's. Times of records are UTC whatever the session's zone is, but now() is the wall
 // clock of that zone. In a comparison with such a time, now() and from_unixtime(n) are therefore replaced by the same instants in UTC, and unix_timestamp of such a
-// time does not shift it by the zone.
+// time does not shift it by the zone. Where the zone is UTC all of them are, which spares the engine to look for the zone's file at each row.
 func compareInstants(ctx *sql.Context, _ *analyzer.Analyzer, n sql.Node, _ *plan.Scope, _ analyzer.RuleSelector, _ *sql.QueryFlags) (sql.Node, transform.TreeIdentity, error) {
 	zone, err := function.SessionTimeZone(ctx)
 	if err != nil {
 		return nil, transform.SameTree, err
 	}
 	if zone == "+00:00" || zone == "UTC" {
-		return n, transform.SameTree, nil
+		return transform.NodeExprsWithOpaque(ctx, n, withoutZone)
 	}
 	return instants{}.visit(ctx, n)
+}
+
+// withoutZone replaces the functions that shift by the zone of the session, which is UTC.
+func withoutZone(ctx *sql.Context, e sql.Expression) (sql.Expression, transform.TreeIdentity, error) {
+	switch e := e.(type) {
+	case *function.UnixTimestamp:
+		if e.Date != nil && types.IsTime(e.Date.Type(ctx)) && types.IsDecimal(e.Type(ctx)) {
+			return &utcSeconds{e}, transform.NewTree, nil
+		}
+	case *function.FromUnixtime:
+		if len(e.Children()) == 1 {
+			return &utcTime{e}, transform.NewTree, nil
+		}
+	}
+	return e, transform.SameTree, nil
 }
 
 // instants is the set of columns that hold times in UTC.
@@ -223,11 +238,21 @@ func (u *utcSeconds) Eval(ctx *sql.Context, row sql.Row) (any, error) {
 	}
 	at, ok := v.(time.Time)
 	result := u.Type(ctx)
-	if micros := at.UnixMicro(); ok && micros >= 1_000_000 && micros <= function.MaxUnixTimeMicroSecs {
-		seconds, _, err := result.Convert(ctx, apd.New(micros, -6))
-		return seconds, err
+	micros := at.UnixMicro()
+	if !ok || micros < 1_000_000 || micros > function.MaxUnixTimeMicroSecs {
+		return result.Zero(), nil // as MySQL: 0 for what is before 1970 or after 3001
 	}
-	return result.Zero(), nil // as MySQL: 0 for what is before 1970 or after 3001
+	scale := 0
+	if d, ok := result.(sql.DecimalType); ok {
+		scale = int(d.Scale())
+	}
+	for range 6 - scale {
+		micros /= 10
+	}
+	if !types.IsDecimal(result) {
+		return micros, nil
+	}
+	return apd.New(micros, -int32(scale)), nil
 }
 
 // WithChildren implements sql.Expression.

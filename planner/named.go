@@ -84,6 +84,17 @@ func (c compiler) timestampOf(e sql.FunctionExpression, micros int64) (kernel, b
 	return k, ok
 }
 
+// unixSeconds compiles unix_timestamp of what is a time already, in UTC.
+func (c compiler) unixSeconds(e *utcSeconds) (kernel, bool) {
+	typ := e.Type(c.ctx)
+	d, ok := typ.(sql.DecimalType)
+	if !ok {
+		return kernel{}, false
+	}
+	to := column.Type{Kind: column.Decimal, Precision: d.Precision(), Scale: d.Scale()}
+	return c.ofArgument(typ, e.Date, func(x ops.Expr) (ops.Expr, error) { return ops.UnixSeconds(x, to, function.MaxUnixTimeMicroSecs) })
+}
+
 // dateFormat compiles date_format(x, 'constant') of what is a time already.
 func (c compiler) dateFormat(e *function.DateFormat) (kernel, bool) {
 	v, ok := constantOf(c.ctx, e.RightChild)

@@ -8,14 +8,15 @@ import (
 	"millrace/internal/column"
 )
 
-// textFunc is a text made of each value that is not NULL.
+// textFunc is a text, or what is kept as one, made of each value that is not NULL.
 type textFunc struct {
 	x    Expr
+	typ  column.Type
 	text string
 	make func(dst []byte, v *column.Vector, i int) []byte
 }
 
-func (e *textFunc) Type() column.Type { return column.Type{Kind: column.Text} }
+func (e *textFunc) Type() column.Type { return e.typ }
 func (e *textFunc) Nullable() bool    { return e.x.Nullable() }
 func (e *textFunc) String() string    { return e.text }
 
@@ -38,7 +39,7 @@ func (e *textFuncEval) eval(in *column.Batch, sel []int32) (*column.Vector, erro
 		return nil, err
 	}
 	out := &e.out
-	out.Type.Kind = column.Text
+	out.Type = e.typ
 	out.Beg, out.End, out.Data, out.Valid = room(out.Beg, in.N), room(out.End, in.N), out.Data[:0], v.Valid
 	for _, i := range e.lane.rows(in.N, sel) {
 		if out.Beg[i] = uint32(len(out.Data)); !v.IsNull(int(i)) {
@@ -49,13 +50,15 @@ func (e *textFuncEval) eval(in *column.Batch, sel []int32) (*column.Vector, erro
 	return out, nil
 }
 
+var textType = column.Type{Kind: column.Text}
+
 // Hex is the bytes of a text or of bytes in hexadecimal digits.
 func Hex(x Expr) (Expr, error) {
 	if k := x.Type().Kind; k != column.Text && k != column.Bytes {
 		return nil, unsupported("hex of %v is not computed on batches", x.Type())
 	}
 	const digits = "0123456789ABCDEF"
-	return &textFunc{x, fmt.Sprintf("hex(%v)", x), func(dst []byte, v *column.Vector, i int) []byte {
+	return &textFunc{x, textType, fmt.Sprintf("hex(%v)", x), func(dst []byte, v *column.Vector, i int) []byte {
 		for _, c := range v.View(i) {
 			dst = append(dst, digits[c>>4], digits[c&15])
 		}
@@ -93,7 +96,7 @@ func DateFormat(x Expr, format string) (Expr, error) {
 		pieces = append(pieces, formatPiece{layout, true})
 		rest = spec[1:]
 	}
-	return &textFunc{widen(x, column.Timestamp), fmt.Sprintf("date_format(%v, %s)", x, quoted([]byte(format))), func(dst []byte, v *column.Vector, i int) []byte {
+	return &textFunc{widen(x, column.Timestamp), textType, fmt.Sprintf("date_format(%v, %s)", x, quoted([]byte(format))), func(dst []byte, v *column.Vector, i int) []byte {
 		t := time.UnixMicro(v.Int[i]).UTC()
 		for _, p := range pieces {
 			switch {

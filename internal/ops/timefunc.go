@@ -90,6 +90,25 @@ func UnixMillis(x Expr) (Expr, error) {
 	}}, nil
 }
 
+// UnixSeconds is a timestamp or a date as seconds since 1970, a decimal of so many fractional digits; more are cut off. What lies before the first second of that time, or
+// after the last microsecond given, is 0.
+func UnixSeconds(x Expr, typ column.Type, last int64) (Expr, error) {
+	if k := x.Type().Kind; k != column.Timestamp && k != column.Date || typ.Kind != column.Decimal || typ.Scale > 6 {
+		return nil, unsupported("the seconds of %v as %v are not computed on batches", x.Type(), typ)
+	}
+	scale, unit := int(typ.Scale), int64(1)
+	for range 6 - scale {
+		unit *= 10
+	}
+	return &textFunc{widen(x, column.Timestamp), typ, fmt.Sprintf("unix_timestamp(%v)", x), func(dst []byte, v *column.Vector, i int) []byte {
+		micros := v.Int[i]
+		if micros < 1_000_000 || micros > last {
+			micros = 0
+		}
+		return appendScaledInt(dst, micros/unit, scale)
+	}}, nil
+}
+
 // intFunc is a function of integers, times among them, that always has a value.
 type intFunc struct {
 	x    Expr

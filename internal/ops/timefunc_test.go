@@ -32,7 +32,16 @@ func timeFuncOracle(t *rapid.T) oracle {
 			return f(timeOf(x.expr, v)), nil
 		}}
 	}
-	switch rapid.IntRange(0, 3).Draw(t, "time function") {
+	switch rapid.IntRange(0, 4).Draw(t, "time function") {
+	case 4:
+		typ := column.Type{Kind: column.Decimal, Precision: 19, Scale: uint8(rapid.SampledFrom([]int{0, 3, 6}).Draw(t, "scale"))}
+		return of(must(UnixSeconds(x.expr, typ, math.MaxInt64)), func(at time.Time) any {
+			if at.Unix() < 1 {
+				at = time.Unix(0, 0)
+			}
+			whole := fmt.Sprintf("%d.%06d", at.Unix(), at.Nanosecond()/1000)
+			return boxed(strings.TrimSuffix(whole[:len(whole)-6+int(typ.Scale)], "."), column.Decimal)
+		})
 	case 0:
 		x = columnOf(8)
 		return of(must(UnixMillis(x.expr)), func(at time.Time) any { return at.UnixMilli() })

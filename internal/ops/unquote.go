@@ -13,7 +13,7 @@ func Unquote(x Expr) (Expr, error) {
 	if x.Type().Kind != column.JSON {
 		return nil, unsupported("json_unquote of %v is not computed on batches", x.Type())
 	}
-	return &textFunc{x, fmt.Sprintf("json_unquote(%v)", x), func(dst []byte, v *column.Vector, i int) []byte {
+	return &textFunc{x, textType, fmt.Sprintf("json_unquote(%v)", x), func(dst []byte, v *column.Vector, i int) []byte {
 		text := v.View(i)
 		if inner := bytes.TrimSpace(text); len(inner) >= 2 && inner[0] == '"' {
 			return json.AppendUnescaped(dst, inner[1:len(inner)-1])

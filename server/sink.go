@@ -141,7 +141,7 @@ func (x *session) insertIntoSink(c *sql.Context, st *statement, values map[strin
 
 // writeRows runs the query and writes its rows.
 func (x *session) writeRows(c *sql.Context, s *sink, node *writekafka.Node, args *writekafka.Args, values map[string]sqlparser.Expr) (n writekafka.Written, err error) {
-	schema, rows, err := x.sinkRows(c, s, values)
+	schema, rows, err := x.sinkRows(c, s, args, values)
 	if err != nil {
 		return n, err
 	}
@@ -233,9 +233,9 @@ func undone(c *sql.Context, err error, delivered int64) error {
 }
 
 // sinkRows starts what gives the rows.
-func (x *session) sinkRows(c *sql.Context, s *sink, values map[string]sqlparser.Expr) (sql.Schema, sql.RowIter, error) {
+func (x *session) sinkRows(c *sql.Context, s *sink, args *writekafka.Args, values map[string]sqlparser.Expr) (sql.Schema, sql.RowIter, error) {
 	if s.values {
-		return x.valueRows(c, s, values)
+		return x.valueRows(c, s, args, values)
 	}
 	return x.execute(c, s.query, values)
 }

@@ -56,7 +56,7 @@ func (x *session) analyzeSink(c *sql.Context, s *sink, node *writekafka.Node, ar
 		return err
 	}
 	if s.values {
-		schema, rows, err := x.valueRows(c, s, values)
+		schema, rows, err := x.valueRows(c, s, args, values)
 		if err == nil {
 			err = take(c, schema, rows)
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/dolthub/vitess/go/sqltypes"
 	"github.com/dolthub/vitess/go/vt/sqlparser"
 
+	"millrace/functions/writekafka"
 	"millrace/internal/column"
 	"millrace/internal/sqlerr"
 )
@@ -44,8 +45,8 @@ func checkValues(ast sqlparser.Statement, columns []string) error {
 }
 
 // valueRows gives the rows of VALUES. The engine plans them, but what it makes of values of several types loses some: here a column has a type that holds the values of all
-// rows.
-func (x *session) valueRows(c *sql.Context, s *sink, values map[string]sqlparser.Expr) (sql.Schema, sql.RowIter, error) {
+// rows; where a record takes text or bytes, a number is its text, as a client would get it.
+func (x *session) valueRows(c *sql.Context, s *sink, args *writekafka.Args, values map[string]sqlparser.Expr) (sql.Schema, sql.RowIter, error) {
 	node, err := x.engine.BoundQueryPlan(c, s.query.text, s.query.ast, values)
 	if err != nil {
 		return nil, nil, err
@@ -73,6 +74,9 @@ func (x *session) valueRows(c *sql.Context, s *sink, values map[string]sqlparser
 				return nil, nil, err
 			}
 			t = wider(t, f.Type)
+		}
+		if t.Kind != column.Invalid && args.WantsText(name, t.Kind) {
+			t = column.Type{Kind: column.Text}
 		}
 		rows.kinds[i] = t.Kind
 		schema[i] = &sql.Column{Name: name, Type: typeOfValues(t), Nullable: true}

@@ -94,6 +94,35 @@ func TestWiderIsTheSameBothWays(t *testing.T) {
 	}
 }
 
+// A number for a key or value was refused, unless another row had text.
+func TestNumbersOfValuesAreText(t *testing.T) {
+	_, read, write := sinkTopics(t, 10)
+	db := start(t).root(t)
+	for _, into := range []string{write("copy") + " (key, value)", write("copy", "format => 'raw'") + " (key, payload)"} {
+		do(t, db, "INSERT INTO "+into+" VALUES ('a', 1)")
+		do(t, db, "INSERT INTO "+into+" VALUES (2, 1.50), (?, ?)", 3, int64(-4))
+	}
+	gives(t, db, "SELECT key::string, value::string FROM "+read("copy")+" ORDER BY offset", "a|1\n2|1.50\n3|-4\na|1\n2|1.50\n3|-4")
+	do(t, db, "INSERT INTO "+write("out")+" (value) (SELECT 'a')")
+	do(t, db, "INSERT INTO "+write("out", "format => 'json'")+" (value) VALUES (1)")
+	gives(t, db, "SELECT value::string FROM "+read("out")+" ORDER BY value::string", "a\n{\"value\":1}")
+}
+
+// Bytes that a client binds as text were replaced by U+FFFD without a word.
+func TestTextThatIsNotUTF8IsNotEncoded(t *testing.T) {
+	_, read, write := sinkTopics(t, 10)
+	db := start(t).root(t)
+	for _, format := range []string{"json", "csv", "avro", "proto"} {
+		_, err := db.Exec("INSERT INTO "+write("out", "format => '"+format+"'", "exactlyOnce => true")+" (name) VALUES (?), (?)", "good", "\xff")
+		wantNumber(t, err, 31081, "row 2 cannot be written: its column 'name' holds text that is not UTF-8")
+	}
+	_, err := db.Exec("INSERT INTO "+write("out", "keyFormat => 'json'", "exactlyOnce => true")+" (key, value) VALUES (?, 'a')", "\xff")
+	wantNumber(t, err, 31081, "its column 'key' holds text that is not UTF-8")
+	gives(t, db, "SELECT count(*) FROM "+read("out"), "0")
+	do(t, db, "INSERT INTO "+write("out")+" (key, value) VALUES (?, ?)", "\xff", "\xfe")
+	gives(t, db, "SELECT hex(key), hex(value) FROM "+read("out"), "FF|FE")
+}
+
 func TestWhatIsWrongWithValues(t *testing.T) {
 	_, read, write := sinkTopics(t, 10)
 	db := start(t).root(t)
@@ -108,7 +137,7 @@ func TestWhatIsWrongWithValues(t *testing.T) {
 		"a name twice":               {"INSERT INTO " + write("out") + " (value, VALUE) VALUES ('a', 'b')", 31002, "the list names column 'value' twice"},
 		"no value":                   {"INSERT INTO " + write("out") + " (key) VALUES ('a')", 1054, "no column 'value'"},
 		"another column":             {"INSERT INTO " + write("out") + " (value, id) VALUES ('a', 1)", 1054, "column 'id' has no place in a record"},
-		"a number as value":          {"INSERT INTO " + write("out") + " (value) VALUES (1)", 31002, "column 'value' is INT, expected STRING or BINARY"},
+		"a number of a query":        {"INSERT INTO " + write("out") + " (value) SELECT 1", 31002, "column 'value' is INT, expected STRING or BINARY"},
 		"a default":                  {"INSERT INTO " + write("out") + " (value) VALUES (DEFAULT)", 1235, "DEFAULT is no value for a sink"},
 		"a column of nothing":        {"INSERT INTO " + write("out") + " (value) VALUES (other)", 1054, "other"},
 		"an aggregate":               {"INSERT INTO " + write("out") + " (value) VALUES ('a'), (concat(count(*)))", 1235, "row 2 of VALUES holds an aggregate or a window function"},

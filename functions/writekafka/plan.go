@@ -70,6 +70,18 @@ type role struct {
 
 func content(k column.Kind) bool { return k == column.Text || k == column.Bytes || k == column.JSON }
 
+// WantsText reports whether values of a kind have to become text before a column of that name takes them.
+func (a *Args) WantsText(name string, kind column.Kind) bool {
+	if content(kind) {
+		return false
+	}
+	name = strings.ToLower(name)
+	if f := &a.Format; f.Value != "" && !slices.Contains(f.Metadata, name) {
+		return f.Value == "raw"
+	}
+	return name == "value" || name == "key" && a.Format.Key == "raw"
+}
+
 func (p *Plan) roles() []role {
 	any := func(column.Kind) bool { return true }
 	key := role{"key", &p.key, content, "STRING or BINARY", "key::string"}

@@ -24,6 +24,8 @@ type Writer struct {
 	// key and value make the bytes of a record, in memory that the next row takes again; key is nil for none.
 	key, value           encoder
 	keyBytes, valueBytes []byte
+	// texts are columns whose text has to be UTF-8.
+	texts []int
 	// topic is the name of the last row's topic, of which partitions is the number: of a column, texts are compared, not made.
 	topic      string
 	partitions int
@@ -55,6 +57,7 @@ func (p *Plan) Open(ctx context.Context, env readkafka.Env) (*Writer, error) {
 	if err != nil {
 		return nil, err
 	}
+	w.texts = p.encodedTexts(w.key, w.value)
 	options := p.args.Producer
 	if env.Memory != nil {
 		if options.BufferBytes, err = w.take(env.Memory(ctx), options.BufferBytes); err != nil {
@@ -262,6 +265,9 @@ func (w *Writer) row(ctx context.Context, b *column.Batch, i int) error {
 
 // encode makes key and value.
 func (w *Writer) encode(b *column.Batch, i int) (err error) {
+	if err := w.checkTexts(b, i); err != nil {
+		return err
+	}
 	m, null := &w.message, true
 	m.Key = nil
 	if w.key != nil {

@@ -42,6 +42,8 @@ type statement struct {
 	logs []dialect.TableName
 	// session are uses of variables that are facts of the session, such as @@warning_count; they are given values at each execution.
 	session []sessionVariable
+	// counts are the placeholders of LIMIT and OFFSET.
+	counts []count
 }
 
 type sessionVariable struct {
@@ -84,6 +86,9 @@ func parseIn(text string, mode dialect.Mode, options sqlparser.ParserOptions, ct
 	st.shown = shown
 	st.literals, st.lookup = ofLiterals(st.ast), lookupOf(st.ast)
 	if st.ast != nil {
+		if st.counts, err = countsOf(st.ast); err != nil {
+			return nil, err
+		}
 		if err := expandFields(ctx, st.ast); err != nil {
 			return nil, err
 		}
@@ -127,6 +132,9 @@ func parseText(text string, mode dialect.Mode, options sqlparser.ParserOptions, 
 		return nil, err
 	}
 	if err := refuseUnkept(st.ast); err != nil {
+		return nil, err
+	}
+	if err := refuseUnread(st.ast); err != nil {
 		return nil, err
 	}
 	if err := refuseAlter(st.ast); err != nil {
@@ -414,6 +422,9 @@ func (p parser) one(ctx context.Context, text string, mode dialect.Mode, options
 	}
 	if err := planner.WidenValues(st.text, st.ast); err != nil {
 		return nil, err
+	}
+	if what, ok := notPrepared(st.ast); ok {
+		return nil, sqlerr.New(sqlerr.NotSupported, "%s may not stand inside PREPARE or the body of another statement", what)
 	}
 	if ddl, ok := st.ast.(*sqlparser.DDL); ok && marked > 0 {
 		ddl.SubStatementPositionStart += marked // positions are those of the marked text

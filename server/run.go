@@ -171,6 +171,12 @@ func (x *session) answer(c *sql.Context, st *statement, values map[string]sqlpar
 	if done, err := x.prepared(c, st.ast, r); done {
 		return err
 	}
+	if isDropTemporary(st.ast) {
+		return dropTemporary(c, st.ast.(*sqlparser.DDL), r)
+	}
+	if err := refuseElsewhere(c, st.ast); err != nil {
+		return err
+	}
 	if kill, ok := st.ast.(*sqlparser.Kill); ok {
 		return x.kill(c, kill, r)
 	}
@@ -246,6 +252,14 @@ func onlyReads(ast sqlparser.Statement) bool {
 // execute hands a statement to the engine. The engine looks placeholders up by the statement's text in the session, where it is put for
 // this call only: other statements may have the same text.
 func (x *session) execute(c *sql.Context, st *statement, values map[string]sqlparser.Expr) (sql.Schema, sql.RowIter, error) {
+	if err := checkCounts(st.counts, values); err != nil {
+		return nil, nil, err
+	}
+	if execute, ok := st.ast.(*sqlparser.Execute); ok {
+		if err := x.checkExecuted(c, execute); err != nil {
+			return nil, nil, err
+		}
+	}
 	state := x.planState()
 	if values != nil {
 		x.sql.PrepareQuery(st.text, st.ast)

@@ -15,7 +15,7 @@ var (
 	Interrupted   = kind("INTERRUPTED", 1317, "70100", User, true, "The statement was killed.")
 	TooManyConns  = kind("TOO_MANY_CONNECTIONS", 1040, "08004", User, true, "max_connections is reached.")
 	PacketTooBig  = kind("PACKET_TOO_BIG", 1153, "08S01", User, false, "A packet is larger than max_allowed_packet.")
-	BadParameters = kind("BAD_PARAMETERS", 1210, "HY000", User, false, "EXECUTE was given the wrong number of parameters.")
+	BadParameters = kind("BAD_PARAMETERS", 1210, "HY000", User, false, "EXECUTE was given the wrong number of parameters, or LIMIT what is no number of rows.")
 	Malformed     = kind("MALFORMED_PACKET", 1835, "HY000", User, false, "The client sent bytes that are not the MySQL protocol.")
 	UnknownCmd    = kind("UNKNOWN_COMMAND", 1047, "08S01", User, false, "The protocol command is not one Millrace knows.")
 	BadHandshake  = kind("BAD_HANDSHAKE", 1043, "08S01", User, false, "The client's login packets are not a handshake that Millrace speaks.")

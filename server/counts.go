@@ -3,6 +3,7 @@ package server
 import (
 	"encoding/hex"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 
@@ -109,12 +110,8 @@ func wantCount(word string, e sqlparser.Expr) error {
 
 // isNumberOfRows reports whether text is a whole number from 0, as drivers send it: as a number, a DOUBLE, or text.
 func isNumberOfRows(text string) bool {
-	text = strings.TrimSpace(text)
-	if _, err := strconv.ParseUint(text, 10, 64); err == nil {
-		return true
-	}
-	f, err := strconv.ParseFloat(text, 64)
-	return err == nil && f >= 0 && f < 1<<64 && f == float64(uint64(f))
+	f, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
+	return err == nil && f >= 0 && f == math.Trunc(f) && !math.IsInf(f, 0)
 }
 
 func noCount(word, found string) error {

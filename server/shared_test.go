@@ -384,3 +384,34 @@ func TestFullRefreshesAtOnceAllSucceed(t *testing.T) {
 		}
 	})
 }
+
+// A table that another server drops while it is refreshed was named by the id that it has in the store.
+func TestATableThatIsDroppedDuringAFullRefreshDoesNotExist(t *testing.T) {
+	b, _, _ := ordersTopic(t, 10)
+	rows, err := openStore(Config{memory: 256 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := start(t, func(c *Config) {
+		c.kept = func(ctx context.Context, _ Config) (*kept, error) {
+			k := &kept{rows: droppedMeanwhile{rows}, shared: true, owner: "a"}
+			k.catalog, err = catalog.New(ctx, new(sharedDocument))
+			return k, err
+		}
+	})
+	db := r.root(t)
+	do(t, db, fmt.Sprintf("CREATE STREAMING TABLE live AS SELECT offset FROM STREAM read_kafka(bootstrapServers => '%s', subscribe => 'orders', startingOffsets => 'earliest')", b.Addrs[0]))
+	_, err = db.Exec("REFRESH STREAMING TABLE live FULL")
+	wantError(t, err, 1146, "42S02", "table 'main.live' does not exist")
+}
+
+// droppedMeanwhile is a store in which another server drops a table that is about to be emptied.
+type droppedMeanwhile struct{ store.Store }
+
+// TruncateTable implements store.Store.
+func (s droppedMeanwhile) TruncateTable(ctx context.Context, id store.TableID) error {
+	if err := s.DropTable(ctx, id); err != nil {
+		return err
+	}
+	return s.Store.TruncateTable(ctx, id)
+}

@@ -3,7 +3,6 @@ package streaming
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"strings"
 	"sync"
@@ -298,13 +297,13 @@ func (m *Manager) refresh(ctx context.Context, n Name, full bool) (awaited, erro
 		m.halt(n)
 		if err := m.Store.TruncateTable(ctx, store.TableID(t.ID)); err != nil {
 			m.launch(n, t)
-			return awaited{}, fmt.Errorf("empty table %s: %w", n, err)
+			return awaited{}, gone(n, err)
 		}
 		err := m.begin(ctx, t.ID, v)
 		x = m.launch(n, t) // also after an error: the executor then fixes the start itself
 		held := new(store.HeldError)
 		if err != nil && !errors.As(err, &held) && !errors.Is(err, store.ErrFenced) { // another server was faster, or has just emptied the table too: it does the same
-			return awaited{}, err
+			return awaited{}, gone(n, err)
 		}
 	}
 	if t, err = m.redefine(n, func(t *catalog.Table) { t.Streaming.Refreshed++ }); err != nil {
@@ -312,6 +311,14 @@ func (m *Manager) refresh(ctx context.Context, n Name, full bool) (awaited, erro
 	}
 	x.Refresh(t.Streaming.Refreshed)
 	return awaited{x, t.Streaming.Refreshed, v.ends, bad}, nil
+}
+
+// gone says that a table does not exist where the store does: another server has dropped it, and the catalog here does not know yet.
+func gone(n Name, err error) error {
+	if errors.Is(err, store.ErrNoTable) {
+		return sqlerr.New(sqlerr.NoTable, "table '%s' does not exist", n).WithDetail("it has just been dropped").WithCause(err)
+	}
+	return err
 }
 
 // Pause stops a table; it stays paused over restarts.

@@ -18,7 +18,8 @@ import (
 )
 
 // correctComparisons is a rule that runs before the engine's. It looks at the operands of comparisons whose types the engine brings together in a
-// way that answers wrongly without a word, see timeNumber, likeNumbers and truth. SUBSTRING of bytes is corrected on the way.
+// way that answers wrongly without a word, see timeNumber, likeNumbers and truth. SUBSTRING of bytes and JSON
+// values as conditions are corrected on the way.
 func correctComparisons(ctx *sql.Context, _ *analyzer.Analyzer, n sql.Node, _ *plan.Scope, _ analyzer.RuleSelector, _ *sql.QueryFlags) (sql.Node, transform.TreeIdentity, error) {
 	return comparisonsIn(ctx, n)
 }
@@ -43,12 +44,21 @@ func comparisonsIn(ctx *sql.Context, n sql.Node) (sql.Node, transform.TreeIdenti
 				return bytes, transform.NewTree, nil
 			}
 		}
-		return correctComparison(ctx, e)
+		e, sameConditions, err := jsonConditions(ctx, e)
+		if err != nil {
+			return nil, transform.SameTree, err
+		}
+		e, sameComparison, err := correctComparison(ctx, e)
+		return e, sameConditions && sameComparison, err
 	})
 	if err != nil {
 		return nil, transform.SameTree, err
 	}
-	return n, sameChildren && sameSubqueries && sameComparisons, nil
+	n, sameFilter, err := jsonFilter(ctx, n)
+	if err != nil {
+		return nil, transform.SameTree, err
+	}
+	return n, sameChildren && sameSubqueries && sameComparisons && sameFilter, nil
 }
 
 // correctComparison corrects e itself; its operands have been corrected.

@@ -112,7 +112,7 @@ func (n *Node) jsonSchema(ctx *sql.Context, of part) (decode.Schema, error) {
 		}
 		return framed.Plain(json.NewSchema(fields)), nil
 	}
-	columns, err := ddl.Parse(n.format.Schema)
+	columns, err := ddl.StructFields(n.format.Schema)
 	if err != nil {
 		return nil, wrongSchema(err)
 	}
@@ -275,7 +275,7 @@ func (f *Format) rowFields() ([]json.Field, error) {
 		}
 		return fields, err
 	}
-	columns, err := ddl.Parse(f.Schema)
+	columns, err := ddl.StructFields(f.Schema)
 	if err != nil {
 		return nil, wrongSchema(err)
 	}
@@ -296,7 +296,7 @@ func (n *Node) csvSchema(ctx *sql.Context, of part) (decode.Schema, error) {
 	f := &n.format
 	var fields []csv.Field
 	if of == partValue && f.Schema != "" {
-		columns, err := ddl.Parse(f.Schema)
+		columns, err := ddl.StructFields(f.Schema)
 		if err != nil {
 			return nil, wrongSchema(err)
 		}

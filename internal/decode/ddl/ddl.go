@@ -88,11 +88,16 @@ func Fields(columns []Column) []column.Field {
 // StructFields reads the fields of a struct: a list of columns, or STRUCT<…>. Any other type is an error.
 func StructFields(text string) ([]Column, error) {
 	t, err := ParseType(text)
+	name, _, angle := strings.Cut(text, "<")
 	switch {
+	case err != nil && angle && strings.EqualFold(strings.TrimSpace(name), "struct"):
+		return nil, err
 	case err != nil:
 		return Parse(text)
 	case t.Name != Struct:
 		return nil, &Error{Message: t.Name.String() + " is no STRUCT"}
+	case len(t.Fields) == 0:
+		return nil, &Error{Message: "a struct without fields has no columns"}
 	}
 	return t.Fields, nil
 }

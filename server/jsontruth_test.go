@@ -12,14 +12,14 @@ func TestJSONValuesAreConditions(t *testing.T) {
 	for _, on := range []string{"on", "off"} {
 		do(t, db, "SET SESSION pushdown = '"+on+"'")
 		for condition, want := range map[string]string{
-			"j->'$.a'":                                 "2,4,5,6,7,10",
-			"json_extract(j, '$.a')":                   "2,4,5,6,7,10",
-			"id > 4 AND j->'$.a'":                      "5,6,7,10",
-			"id = 1 OR j->'$.a'":                       "1,2,4,5,6,7,10",
-			"NOT j->'$.a'":                             "1,3",
-			"(j->'$.a') XOR id > 4":                    "2,4",
-			"j":                                        "1,2,3,4,5,6,7,8,10",
-			"IF(j->'$.a', 'yes', 'no') = 'no'":         "1,3,8,9",
+			"j->'$.a'":                         "2,4,5,6,7,10",
+			"json_extract(j, '$.a')":           "2,4,5,6,7,10",
+			"id > 4 AND j->'$.a'":              "5,6,7,10",
+			"id = 1 OR j->'$.a'":               "1,2,4,5,6,7,10",
+			"NOT j->'$.a'":                     "1,3",
+			"(j->'$.a') XOR id > 4":            "2,4",
+			"j":                                "1,2,3,4,5,6,7,8,10",
+			"IF(j->'$.a', 'yes', 'no') = 'no'": "1,3,8,9",
 			"CASE WHEN j->'$.a' THEN 1 ELSE 0 END = 0": "1,3,8,9",
 		} {
 			gives(t, db, list+condition, want)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"encoding/json"
@@ -27,7 +28,7 @@ func runFetch(ctx context.Context, broker, topic string) error {
 	defer cl.Close()
 	adm := kadm.NewClient(cl)
 	ends, err := adm.ListEndOffsets(ctx, topic)
-	if err != nil {
+	if err := cmp.Or(err, ends.Error()); err != nil {
 		return err
 	}
 	topics, err := adm.ListTopics(ctx, topic)
@@ -37,7 +38,10 @@ func runFetch(ctx context.Context, broker, topic string) error {
 	// As many connections as a query's default: two for each core.
 	lanes := make([][]fetchPart, 2*runtime.GOMAXPROCS(0))
 	for i, p := range topics[topic].Partitions.Sorted() {
-		end, _ := ends.Lookup(topic, p.Partition)
+		end, ok := ends.Lookup(topic, p.Partition)
+		if !ok {
+			return fmt.Errorf("fetch: the end of partition %d is not known", p.Partition)
+		}
 		lanes[i%len(lanes)] = append(lanes[i%len(lanes)], fetchPart{number: p.Partition, leader: p.Leader, end: end.Offset})
 	}
 	var (
